@@ -76,7 +76,7 @@ class Batch:
         self.goes_on = specs[0].goes_on
         self._targets = Anchors([spec.target for spec in specs if spec.target], "target")
         self._solved: Solved | None = None
-        self._endings: list[Ending] | None = None
+        self._summaries: list[Ending] | None = None
 
     def is_of(self, members: Members, *, is_even: bool) -> bool:
         """Return whether this batch was compiled from these chains, in these rows of their rigs."""
@@ -99,7 +99,7 @@ class Batch:
 
     def _store(self, rows: Indices, solved: Solved) -> None:
         """Store the solution of some of the chains or trees."""
-        self._endings = None
+        self._summaries = None
         if len(rows) == len(self.driven):
             self._solved = solved
         else:
@@ -110,7 +110,7 @@ class Batch:
         """Return the weights of a tree's effectors, shape (E,); None for a chain alone."""
         return None
 
-    def _with_put_back(self, outcome: Outcome, _row: int) -> Outcome:
+    def _with_restored(self, outcome: Outcome, _row: int) -> Outcome:
         """Return an outcome with the bones that the user has posed since the last solve."""
         return outcome
 
@@ -124,13 +124,13 @@ class Batch:
             return None
         tree, chain = self._place(row)
         driven, weights = self.driven[tree], self._weights(tree)
-        return self._with_put_back(outcome_of(self._solved, driven, tree, chain, weights), row)
+        return self._with_restored(outcome_of(self._solved, driven, tree, chain, weights), row)
 
     def ending(self, row: int) -> Ending | None:
         """Return the short result of a chain's last solve; None without one, or if it failed."""
         if self._solved is None or row in self.errors or self.uids[row] in self._rigs.left:
             return None
-        if self._endings is None:
+        if self._summaries is None:
             # Compute all chains at once, once per solve: drawing reads every chain.
             solved = self._solved
             statuses = [STATUSES[code] for code in solved.status_codes.ravel().tolist()]
@@ -142,8 +142,8 @@ class Batch:
                 locked = [bool(solved.is_kept[self._bones(row)].any()) for row in rows]
             is_alone = len(self.live_chains) == len(self.driven)
             turns = [is_alone and live_chain.only_turns for live_chain in self.live_chains]
-            self._endings = list(map(Ending, statuses, residuals, stretched, locked, turns))
-        return self._endings[row]
+            self._summaries = list(map(Ending, statuses, residuals, stretched, locked, turns))
+        return self._summaries[row]
 
     def _is_stretched(self, row: int, scale: Array) -> bool:
         live_chain = self.live_chains[row]

@@ -76,8 +76,7 @@ class BatchRigs(Generic[Place]):
         """Update ``present`` and ``places`` from poses that were read again.
 
         Args:
-            has_changed: Which chains or trees have changed, shape (B,); those whose places have
-                changed are marked in place.
+            has_changed: Which chains or trees have changed, (B,); gets those with changed places.
 
         Returns:
             Whether any pose was read again.

@@ -38,7 +38,7 @@ def can_carry(chain: PlannedChain, moved: Collection[Point]) -> bool:
     written = {point for point in relations.points if point in moved}
     if not written.isdisjoint(relations.anchor_points) or not written.issubset(line[1:]):
         return False
-    # Below the first written bone, nothing but parents may move bones.
+    # From the first written bone to the root, nothing but parents may move bones.
     end = max((line.index(point) for point in written), default=0)
     return set(relations.tied_points).isdisjoint(line[: end + 1])
 
@@ -65,7 +65,7 @@ class Carry:
             bones = _carried_above(state.skeleton, roots, written.get(state.uid, {}))
             groups.setdefault((id(state.skeleton), roots, bones), []).append(state)
         self._groups = [
-            _Group(alike, roots, bones) for (_, roots, bones), alike in groups.items() if bones
+            _Group(rigs, roots, bones) for (_, roots, bones), rigs in groups.items() if bones
         ]
 
     def recall(self, uids: Collection[int]) -> None:
@@ -77,7 +77,7 @@ class Carry:
             group.recall(uids)
 
     def update(self, *, has_written: bool) -> bool:
-        """Pose the bones above the chains by their channels; return the result of ``place``.
+        """Pose the bones above the chains by their channels; return as ``place`` does.
 
         Args:
             has_written: Whether any chain has been written since the last call.
@@ -119,11 +119,11 @@ class _Group:
         self._states, self._skeleton, self._bones = states, skeleton, np.array(bones)
         parents = skeleton.parents[self._bones].tolist()
         # Rows: the carried bones, then their fixed parents, last the identity for "no parent".
-        still = sorted({parent for parent in parents if parent >= 0}.difference(bones))
-        self._still = np.array(still, dtype=np.int64)
-        row_of = {bone: row for row, bone in enumerate((*bones, *still, -1))}
+        fixed = sorted({parent for parent in parents if parent >= 0}.difference(bones))
+        self._fixed = np.array(fixed, dtype=np.int64)
+        row_of = {bone: row for row, bone in enumerate((*bones, *fixed, -1))}
         above = np.array([row_of[parent] for parent in parents])
-        self._stays = np.array([[stays] for _, stays in carried])
+        self._head_stays = np.array([[head_stays] for _, head_stays in carried])
         levels = np.array([len(skeleton.ancestors(bone)) for bone in bones])
         generations = [np.flatnonzero(levels == level) for level in np.unique(levels)]
         self._generations = [
@@ -132,12 +132,12 @@ class _Group:
         self._roots = np.array([root for root in roots if int(skeleton.parents[root]) in bones])
         self._of_roots = np.array([row_of[int(skeleton.parents[root])] for root in self._roots])
         self._offsets = skeleton.offsets[self._bones, :3, :3]
-        self._hung = np.concatenate((self._bones, self._roots))
+        self._all_bones = np.concatenate((self._bones, self._roots))
         self._poses: dict[int, Pose] = {}
         # Columns: rotation channels and mode, scale, location; of the roots only the location.
-        self._inputs = np.full((len(states), len(self._hung), 11), np.nan)
+        self._inputs = np.full((len(states), len(self._all_bones), 11), np.nan)
         self._local = np.empty((len(states), len(self._bones), 3, 3))
-        self._heads = np.empty((len(states), len(self._hung), 3))
+        self._heads = np.empty((len(states), len(self._all_bones), 3))
 
     def update(self) -> list[RigState]:
         """Pose the bones; return the rigs whose bones may have moved."""
@@ -151,7 +151,7 @@ class _Group:
         has_moved, known = is_changed.any(axis=(1, 2)).tolist(), self._poses
         rows = [i for i, pose in enumerate(poses) if has_moved[i] or pose is not known.get(i)]
         if is_changed[:, :, 8:].any():
-            self._heads = self._skeleton.heads(self._hung, inputs[:, :, 8:])
+            self._heads = self._skeleton.heads(self._all_bones, inputs[:, :, 8:])
         if rows:
             self._pose(poses, rows, inputs[rows, : len(self._bones), 5:8])
             self._poses, self._inputs = dict(enumerate(poses)), inputs
@@ -163,7 +163,7 @@ class _Group:
             pose, known = state.pose, self._poses.get(i)
             if state.uid not in uids or known is None:
                 continue
-            fixed = (one.matrices[self._still].tobytes() for one in (pose, known))
+            fixed = (one.matrices[self._fixed].tobytes() for one in (pose, known))
             if np.array_equal(self._read(pose), self._inputs[i]) and next(fixed) == next(fixed):
                 pose.matrices[self._bones] = known.matrices[self._bones]
                 pose.matrices[self._roots, :3, 3] = known.matrices[self._roots, :3, 3]
@@ -174,7 +174,7 @@ class _Group:
         bones, inputs = self._bones, np.zeros(self._inputs.shape[1:])
         of_bones = inputs[: len(bones)]
         of_bones[:, :4], of_bones[:, 4] = pose.channels[bones], pose.modes[bones]
-        of_bones[:, 5:8], inputs[:, 8:] = pose.scale[bones], pose.location[self._hung]
+        of_bones[:, 5:8], inputs[:, 8:] = pose.scale[bones], pose.location[self._all_bones]
         return inputs
 
     def _pose(self, poses: list[Pose], rigs: list[int], scale: Array) -> None:
@@ -184,14 +184,14 @@ class _Group:
         local_matrices[..., :3, :3] = (self._offsets @ local) * scale[:, :, None]
         local_matrices[..., :3, 3] = heads[:, : len(bones)]
         local_matrices[..., 3, 3] = 1.0
-        still = np.array([poses[i].matrices[self._still] for i in rigs])
+        fixed = np.array([poses[i].matrices[self._fixed] for i in rigs])
         identity = np.tile(np.eye(4), (count, 1, 1, 1))
-        matrices = np.concatenate((np.empty_like(local_matrices), still, identity), axis=1)
+        matrices = np.concatenate((np.empty_like(local_matrices), fixed, identity), axis=1)
         known = np.array([poses[i].matrices[bones, :3, 3] for i in rigs])
         for rows, parents, rest in self._generations:
             above = matrices[:, parents]
             posed = above @ local_matrices[:, rows]
-            posed[..., :3, 3] = np.where(self._stays[rows], known[:, rows], posed[..., :3, 3])
+            posed[..., :3, 3] = np.where(self._head_stays[rows], known[:, rows], posed[..., :3, 3])
             has_parents = parents[0] < matrices.shape[1] - 1
             if has_parents and not rest.is_plain:
                 # Heads follow the whole parent, axes inherit a part of its transform.

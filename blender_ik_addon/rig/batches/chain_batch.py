@@ -383,7 +383,7 @@ class ChainBatch(Batch):
         weights: Array = self._solve.settings.weights[row] * self._is_followed[row]
         return weights
 
-    def _with_put_back(self, outcome: Outcome, row: int) -> Outcome:
+    def _with_restored(self, outcome: Outcome, row: int) -> Outcome:
         tree, chain = self._place(row)
         driven, note = self.driven[tree], self._reverted.of(tree)
         if note is None:

@@ -23,7 +23,7 @@ from .rig_state import RigState
 
 # Greatest difference between channels as written and as read back in float32: values that differ by
 # more come from somebody else.
-NOISE = 1e-6
+READ_NOISE = 1e-6
 Remembered = tuple[Stand, bytes]
 """The last pose of a dragged chain, one row, and the inputs of that drag, to compare."""
 
@@ -84,7 +84,7 @@ class FollowBatch(Batch):
                     goal[row], location[row, 0] = pose.shown[i], pose.shown_location[i]
                     memory = pose.take(np.array([i])), inputs.get(row, b"")
                     self.states[row].remember(self.live_chains[row], moment, memory)
-        return self._rigs.changes(goal, has_changed, is_foreign, NOISE, {"location": location})
+        return self._rigs.changes(goal, has_changed, is_foreign, READ_NOISE, {"location": location})
 
     def _drag_of(
         self,
@@ -146,8 +146,8 @@ class FollowBatch(Batch):
             poses = joined([last[0] for last in lasts if last is not None])
             off, away = present[known] - poses.shown, location[known] - poses.shown_location
             # NaN is close to no value.
-            is_near = np.abs(off).max(axis=(1, 2)) <= NOISE
-            is_near &= np.abs(away).max(axis=1) <= NOISE
+            is_near = np.abs(off).max(axis=(1, 2)) <= READ_NOISE
+            is_near &= np.abs(away).max(axis=1) <= READ_NOISE
             for i in np.array(known)[~is_near].tolist():
                 lasts[i] = None
         return lasts

@@ -47,7 +47,7 @@ class RevertedPoses:
         return state.posed_by_hand.get(driven.bones.tobytes())
 
     def update(self, moment: Moment, is_due: Flags) -> None:
-        """Forget bones whose chains have other inputs, and note the present keys.
+        """Forget the bones of chains that are solved now, and note the present keys.
 
         Args:
             moment: Time of the update.
@@ -61,7 +61,7 @@ class RevertedPoses:
             driven, state = self._rows[row]
             inputs = driven.specs, self._followed(row)
             note = state.posed_by_hand.pop(driven.bones.tobytes(), None)
-            # A batch that was just compiled solves all chains, also ones with the same inputs.
+            # A new batch also solves chains whose inputs have not changed: their bones stay noted.
             if is_new and note is not None and note[:2] == inputs:
                 state.posed_by_hand[driven.bones.tobytes()] = note
         self._keys.clear()

@@ -18,8 +18,7 @@ def solve_rows(
     Args:
         rows: Rows to solve.
         solve: As in ``solve_split``.
-        failed: Errors of the last solves. These rows go in a separate call: so the other rows need
-            no second call.
+        failed: Errors of the last solves. Their rows go in a call apart, to spare others a second.
     """
     if not failed:
         return solve_split(rows, solve)

@@ -11,15 +11,7 @@ import numpy as np
 
 from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags
-from ..frames.bases import (
-    Bases,
-    PosedRoots,
-    RootBones,
-    WorldSize,
-    base_inputs,
-    measure_worlds,
-    read_bases,
-)
+from ..frames.bases import Bases, PosedRig, RootBones, WorldSize, base_key, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
 from ..planning.live_chain import LiveChain, is_same
 from ..planning.located import check_moved, located_bones, may_stay_now
@@ -84,7 +76,7 @@ class RigState:
         bases: Bases of the chains.
         roots: Root bones of the chains; None without chains.
         size: How the world matrix of the pose scales lengths; None if not computed yet.
-        places: Inputs that the bases were last computed from, as ``bases.base_inputs``.
+        places: Key of the inputs that the bases were last computed from, by ``bases.base_key``.
         is_mirrored: Whether the world matrix mirrors.
         unmirrored: Linear map of armature space that undoes negative scale; None where nothing
             mirrors the object.
@@ -208,9 +200,9 @@ class RigState:
         )
 
     def read_frame(self, update: Update, keyed: frozenset[str]) -> bool:
-        """Read the pose alone; return whether it is finite: if not, the former pose stays."""
+        """Read the pose alone; return whether it is sound: if not, the former pose stays."""
         former = self.pose
-        # An object whose modes or locks a script sets as the frame begins is read whole.
+        # If a script sets modes or locks at the start of a frame, the object is read completely.
         self.read_pose(update, former if update.is_new_frame else None)
         if not is_pose_sound(self.pose):
             self.pose = former
@@ -412,21 +404,21 @@ def place(states: Sequence[RigState]) -> bool:
     """Compute the bases of chains in the poses of armature objects that were read last.
 
     Returns:
-        Whether any base has become even, or uneven.
+        Whether any base is new, or ``is_even`` of any has changed.
     """
     moved: list[RigState] = []
     for state in states:
         if state.roots is None:
             state.bases, state.places = None, b""
-        elif state.places != (places := base_inputs(state.roots, state.pose)):
+        elif state.places != (places := base_key(state.roots, state.pose)):
             state.places = places
             moved.append(state)
     unsized = [state for state in moved if state.size is None]
-    sizes = measure_worlds([state.pose for state in unsized]) if unsized else ()
+    sizes = world_sizes([state.pose for state in unsized]) if unsized else ()
     for state, size in zip(unsized, sizes, strict=True):
         state.size = size
     rigs = [
-        PosedRoots(state.roots, state.pose, state.size, state.unmirrored is not None)
+        PosedRig(state.roots, state.pose, state.size, state.unmirrored is not None)
         for state in moved
         if state.roots is not None and state.size is not None
     ]

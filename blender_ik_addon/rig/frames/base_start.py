@@ -125,8 +125,7 @@ class BaseStart(Alike):
 
         Args:
             turns: Turns of the bones with a segment, shape (b, m, 4).
-            tips: Turns of the tips beyond the effectors, shape (b, 4); None if these turn with the
-                last segment.
+            tips: Turns of tips beyond effectors, shape (b, 4); None to turn with the last segment.
         """
         assert self.into_local is not None
         if self.local.shape[1] > turns.shape[1]:

@@ -97,7 +97,7 @@ class RootBones(NamedTuple):
         )
 
 
-def base_inputs(roots: RootBones, pose: Pose) -> bytes:
+def base_key(roots: RootBones, pose: Pose) -> bytes:
     """Return all of a pose that the bases of chains depend on, as bytes to compare."""
     parents, heads = pose.matrices[roots.carriers], pose.matrices[roots.bones, :3, 3]
     return pose.world.tobytes() + parents.tobytes() + heads.tobytes()
@@ -107,7 +107,7 @@ WorldSize = tuple[float, bool]
 """Greatest length in scene units of one unit of armature space; whether the object has volume."""
 
 
-def measure_worlds(poses: Sequence[Pose]) -> list[WorldSize]:
+def world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
     """Return how the world matrices of armature objects scale lengths."""
     worlds = np.array([pose.world[:3, :3] for pose in poses])
     with np.errstate(invalid="ignore", over="ignore"):
@@ -117,13 +117,11 @@ def measure_worlds(poses: Sequence[Pose]) -> list[WorldSize]:
     return list(zip(largest.tolist(), has_volume.tolist(), strict=True))
 
 
-class PosedRoots(NamedTuple):
+class PosedRig(NamedTuple):
     """The root bones of the chains of one armature object, in its present pose.
 
     Attributes:
-        roots: The root bones.
-        pose: The pose of the object.
-        size: How its world matrix scales lengths.
+        size: How the world matrix scales lengths.
         is_mirrored: Whether negative scale mirrors the object.
     """
 
@@ -133,7 +131,7 @@ class PosedRoots(NamedTuple):
     is_mirrored: bool
 
 
-def read_bases(rigs: Sequence[PosedRoots]) -> list[Bases]:
+def read_bases(rigs: Sequence[PosedRig]) -> list[Bases]:
     """Return the bases of the chains of armature objects in their present poses.
 
     Args:

@@ -112,10 +112,9 @@ class BatchSettings(BoneChannels):
     def begun(
         self, rows: Rows, present: Array, known: Array | None, *, goes_on: bool = False
     ) -> Array:
-        """Return the local rotations wxyz (b, k, 4) of start poses.
+        """Return the local rotations wxyz (b, k, 4) of start poses; arguments as for ``resumed``.
 
-        Bones with ``is_current`` start from the present pose, all bones if ``goes_on``. The other
-        arguments are as for ``resumed``.
+        Bones with ``is_current`` start from the present pose, all bones if ``goes_on``.
         """
         if not (self.is_current or goes_on):
             return self.start[rows]

@@ -20,8 +20,7 @@ from ..reading.rows import Alike
 from ..reading.spec import ChainSpec
 from .chain_frames import ChainFrames
 
-# Least chord of a chain that has a direction, relative to its length at rest; also the least part
-# across the chord of a rest side, relative to 1.
+# Least chord of a chain with a direction, relative to its length; least sine of side and chord.
 MIN_CHORD_SHARE = 1e-9
 
 

@@ -57,11 +57,13 @@ def framed(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
 def framed_in_poses(plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
     """Return the frames of one chain, solved by itself, in several poses of its armature."""
     skeleton, plan = plan.skeleton, plan.by_itself
-    hung = bones, hanging = hanging_of([plan])
+    order = bones, hanging = hanging_of([plan])
     root, count = int(bones[0]), len(poses)
     above = int(skeleton.parents[root])
     identity, side = np.eye(3), rest_side(plan)
-    ways, ends = lying([plan], hung, lambda rows: np.array([pose.location[rows] for pose in poses]))
+    ways, ends = lying(
+        [plan], order, lambda rows: np.array([pose.location[rows] for pose in poses])
+    )
     parents = [pose.matrices[above, :3, :3] if above >= 0 else identity for pose in poses]
     return ChainFrames(
         hanging=hanging,

@@ -101,8 +101,7 @@ def find_sides(joints: Array, natural: Array) -> Array:
 def bend_to_side(first: Array, second: Array, side: Array) -> tuple[Array, Array] | None:
     """Return two segments (..., 3) of limbs, with small bends turned to a side (..., 3).
 
-    The straighter a limb, the more of the turn it makes. Its ends and the angle of its bend do not
-    change. None if no limb is nearly straight.
+    Straighter limbs make more of the turn; ends and bend angles stay. None if all limbs are bent.
     """
     chord = first + second
     chord = chord / np.maximum(np.linalg.norm(chord, axis=-1, keepdims=True), NO_DIRECTION)

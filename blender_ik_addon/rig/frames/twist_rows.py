@@ -60,9 +60,8 @@ def _rows(limb: Driven, segments: Sequence[Segment]) -> tuple[Array, Array, Arra
 def _may_roll(limb: Driven, axes: Array, segment: Segment) -> bool:
     """Return whether the bones of a segment can roll without moving anything else.
 
-    They cannot if a rotation is locked, if a bone inherits its parent's transform only in part or
-    has a rest matrix that does not only rotate, or if the scale of a rolled bone differs between
-    two directions across the axis.
+    They cannot if a rotation is locked, a bone inherits only part of its parent's transform, a rest
+    matrix does more than rotate, or a rolled bone's scale differs between directions across it.
     """
     skeleton, changed = limb.skeleton, list(segment.changed)
     bones = limb.bones[[row for row in segment.changed if row != segment.line[0]]]

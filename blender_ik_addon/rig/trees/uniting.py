@@ -28,11 +28,10 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
     Args:
         live_chains: The chains, in the order of the list.
         pose: Pose of their armature object.
-        of_bones: Joints of all bones, from their settings; None if no chain of the object honours
-            them.
+        of_bones: Joints by the settings of all bones; None if no chain of the object uses them.
     """
     first, plans = live_chains[0], [chain.plan for chain in live_chains]
-    hung = bones, hanging = hanging_of(plans)
+    order = bones, hanging = hanging_of(plans)
     start, stored = np.empty((2, len(bones), 4))
     is_current, influence = np.empty(len(bones), dtype=np.bool_), np.zeros(len(bones))
     for chain, rows in zip(reversed(live_chains), map(list, reversed(hanging.rows)), strict=True):
@@ -42,8 +41,8 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
     joints = first.joints
     if len(live_chains) > 1 or hanging.floats:
         joints = _joints(live_chains, bones, hanging, of_bones)
-    scale, location = _without_change(live_chains, hung, pose)
-    ways, ends = lying(plans, hung, lambda indices: location[indices])
+    scale, location = _without_change(live_chains, order, pose)
+    ways, ends = lying(plans, order, lambda indices: location[indices])
     driven = Driven(
         live_chains=tuple(live_chains),
         bones=bones,
@@ -64,13 +63,13 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
 
 
 def _without_change(
-    live_chains: Sequence[LiveChain], hung: Hung, pose: Pose
+    live_chains: Sequence[LiveChain], order: Hung, pose: Pose
 ) -> tuple[Array, Array]:
     """Return scale channels (k, 3) without growth, and locations of all bones without slides.
 
     Locked scale channels keep their present values.
     """
-    bones, hanging = hung
+    bones, hanging = order
     scale, location = pose.scale[bones], pose.location
     for live_chain, rows in zip(live_chains, hanging.rows, strict=True):
         chain = live_chain.by_itself()
