@@ -216,11 +216,6 @@ class BodySolve(FrameSolve):
 
         The solve of a body ignores bend sides. It leaves a straightened limb slightly bent to an
         arbitrary side, and a solve that starts from that pose would keep this side.
-
-        Args:
-            frames: Frames of the bodies.
-            result: The solved bodies.
-            rows: Rows of the bodies, shape (b,).
         """
         if not self._pairs.size:
             return result

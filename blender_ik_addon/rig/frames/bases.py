@@ -118,12 +118,7 @@ def world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
 
 
 class PosedRig(NamedTuple):
-    """The root bones of the chains of one armature object, in its present pose.
-
-    Attributes:
-        size: How the world matrix scales lengths.
-        is_mirrored: Whether negative scale mirrors the object.
-    """
+    """The root bones of the chains of one armature object, in its present pose."""
 
     roots: RootBones
     pose: Pose

@@ -103,10 +103,7 @@ def in_armatures(
 ) -> Places:
     """Return the places of chains or trees in the spaces of their armatures.
 
-    Args:
-        driven: The chains or trees.
-        poses: Poses of their armature objects.
-        unmirrored: As in ``Places``; None for objects that nothing mirrors.
+    ``unmirrored`` is as in ``Places``; None for objects that nothing mirrors.
     """
     world = np.array([pose.world for pose in poses])
     sizes = np.linalg.svd(world[:, :3, :3], compute_uv=False)

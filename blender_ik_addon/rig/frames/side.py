@@ -33,12 +33,7 @@ def flips(
     Chains that start from their last poses would change sides at every update. For these a flip
     is relative to the stored pose, and the mirroring of negative scale to the rest pose.
 
-    Args:
-        settings: Settings of all chains.
-        places: Places of all chains.
-        rows: Rows of the chains to compute, shape (b,).
-        frames: Frames of these chains.
-        start: Start poses of these chains.
+    Settings and places are of all chains, frames and start poses of the chains in ``rows``, (b,).
     """
     use_flip: Flags = np.asarray(settings.options.use_flip_bend)[rows]
     keeps_bend = places.keeps[rows, 0]

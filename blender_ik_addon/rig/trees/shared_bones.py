@@ -102,13 +102,7 @@ def limb_count(plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
 
 
 def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) -> str | None:
-    """Return why a chain cannot be solved together with chains that share its bones.
-
-    Args:
-        live_chains: All chains.
-        i: Index of the chain.
-        others: Indices of the chains that write bones of it.
-    """
+    """Return why chain ``i`` cannot be solved together with other chains that write its bones."""
     plan = live_chains[i].plan
     for other in sorted(others):
         common = plan.in_common(live_chains[other].plan)
@@ -125,13 +119,7 @@ def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) ->
 
 
 def cure_of(plan: ChainPlan, spec: ChainSpec, *, slides: bool) -> str | None:
-    """Return the change that a chain needs before it can share bones; None if it needs none.
-
-    Args:
-        plan: Plan of the chain.
-        spec: Settings of the chain.
-        slides: Whether a joint of the chain slides.
-    """
+    """Return the change that a chain needs before it can share bones; None if it needs none."""
     if plan.body_root < 0 and spec.options.solver not in SOLVERS:
         return "choose Newton or FABRIK as the solver"
     if spec.use_stretch:
