@@ -22,7 +22,7 @@ from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import Asked
 from ..reading.spaces import transform_direction
 from ..trees.body_floor import BodyFloor
-from ..trees.body_limbs import BodyLimb, find_carried, limbs_alike
+from ..trees.body_limbs import BodyLimb, find_carried, group_limbs
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .limb_solve import LimbPoses, LimbSolve
@@ -48,20 +48,20 @@ class BodySolve(FrameSolve):
             points = [body.above_floor.points for body in bodies if body.above_floor is not None]
             self._points = np.array(points)
         parents, limbs = bodies[0].hanging.parents, [body.limbs for body in bodies]
-        self._limbs = [LimbSolve(alike, bodies[0].poled) for alike in limbs_alike(limbs, parents)]
+        self._limbs = [LimbSolve(alike, bodies[0].poled) for alike in group_limbs(limbs, parents)]
         self._is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
         carries = find_carried(bodies[0].limbs, parents)
-        self._is_end = ~carries.any(axis=1)
+        self._carries_none = ~carries.any(axis=1)
         # Limbs that stretch reach by themselves anywhere, if they carry only single bones (toes).
         turns = np.array([chain.only_turns for chain in bodies[0].live_chains])
         grows = np.array([[chain.may_grow for chain in body.live_chains] for body in bodies])
         self._grows = grows & ~(carries & ~turns).any(axis=1)
-        self._goes_along = carries | np.eye(len(turns), dtype=np.bool_)
+        self._moves_with = carries | np.eye(len(turns), dtype=np.bool_)
         pairs = [limb for limb in bodies[0].limbs if limb.bends_with_body]
         rows = [(*limb.rows[:2], limb.tip_after, *limb.chains) for limb in pairs]
         self._pairs = np.array(rows, dtype=np.int64).reshape(-1, 4).T
         flips = np.array([[spec.options.use_flip_bend for spec in body.specs] for body in bodies])
-        self._ways_to_bend = np.where(flips, -1.0, 1.0)[..., None]
+        self._bend_signs = np.where(flips, -1.0, 1.0)[..., None]
 
     def _solve(
         self, request: Asked, places: Places, frames: ChainFrames
@@ -78,7 +78,7 @@ class BodySolve(FrameSolve):
         tolerance = self.settings.tolerance[request.rows] / places.unit[request.rows][:, None]
         tolerance += LENGTHS_AGREE * frames.lengths(result.poses)
         is_short = pulls * np.linalg.norm(missing, axis=2) > tolerance
-        is_released = (self._grows[request.rows] & ~is_short) @ self._goes_along
+        is_released = (self._grows[request.rows] & ~is_short) @ self._moves_with
         gives_way = (is_short & ~is_released & request.is_followed).any(axis=1)
         if posing.floor is not None:
             heights = posing.floor.heights(result.poses.matrices, result.poses.joints)
@@ -140,7 +140,7 @@ class BodySolve(FrameSolve):
                     # The limb of the root moves the whole body.
                     ends = heads[rows, None] + limb_poses.ends
                     heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
-                carries |= not self._is_end[chains].all()
+                carries |= not self._carries_none[chains].all()
                 results.note(limb, rows, limb_poses, pulls[rows][:, chains])
             if carries:
                 pose = frames.rooted(heads).posed(rotations, scale, slides)
@@ -168,7 +168,7 @@ class BodySolve(FrameSolve):
         targets = np.where(fades[..., None], ends + share * (targets - ends), targets)
         tips = posing.tips
         if tips is not None:
-            tips = tips.nearer_to(posing.frames, without, share[:, list(tips.chains), 0])
+            tips = tips.interpolated(posing.frames, without, share[:, list(tips.chains), 0])
         return replace(posing, goals=replace(goals, target_position=targets), tips=tips)
 
     def _give_way(
@@ -192,11 +192,11 @@ class BodySolve(FrameSolve):
         codes, is_partial = result.solutions.status_code, self._pulls[request.rows] < 1.0
         is_short = codes != REACHED
         # Reached here means: reached the goal at its share of the way.
-        codes = np.where(is_partial & ~self._is_end & ~is_short, BLENDED, codes)
+        codes = np.where(is_partial & ~self._carries_none & ~is_short, BLENDED, codes)
         result = replace(result, solutions=replace(result.solutions, status_code=codes))
         chosen = is_partial | (self._is_soft & is_short)
-        chosen &= self._is_end
-        chosen |= self._grows[request.rows] @ self._goes_along
+        chosen &= self._carries_none
+        chosen |= self._grows[request.rows] @ self._moves_with
         if not (chosen & request.is_followed).any():
             return result
         frames = posing.frames.rooted(result.poses.joints[:, 0])
@@ -226,7 +226,7 @@ class BodySolve(FrameSolve):
         levers[:, second] = np.where(is_last, frames.ends[:, chains], frames.ways[:, after])
         directions = transform_direction(pose.matrices[:, : frames.hanging.count], levers)
         side = transform_direction(pose.matrices[:, first], frames.hints[:, chains])
-        side *= self._ways_to_bend[rows][:, chains] * frames.is_bent[:, chains, None]
+        side *= self._bend_signs[rows][:, chains] * frames.is_bent[:, chains, None]
         bent = bend_to_side(directions[:, first], directions[:, second], side)
         if bent is None:
             return result

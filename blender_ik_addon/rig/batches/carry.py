@@ -62,7 +62,7 @@ class Carry:
         groups: dict[tuple[int, tuple[int, ...], Carried], list[RigState]] = {}
         for state, chains in members:
             roots = tuple(sorted({live_chain.plan.root for live_chain in chains}))
-            bones = _carried_above(state.skeleton, roots, written.get(state.uid, {}))
+            bones = _find_carried(state.skeleton, roots, written.get(state.uid, {}))
             groups.setdefault((id(state.skeleton), roots, bones), []).append(state)
         self._groups = [
             _Group(rigs, roots, bones) for (_, roots, bones), rigs in groups.items() if bones
@@ -97,7 +97,7 @@ Carried = tuple[tuple[int, bool], ...]
 """Bones that are written, or below a written one, parents first, and whether their heads stay."""
 
 
-def _carried_above(
+def _find_carried(
     skeleton: Skeleton, roots: Collection[int], written: Mapping[int, bool]
 ) -> Carried:
     """Return the bones above roots that have to be posed."""

@@ -82,7 +82,7 @@ class BatchSettings(BoneChannels):
             pole_angle=pole_angle,
             shares=np.stack(shares, axis=1),
             weights=np.array([tree.weights for tree in driven]),
-            carried=_carried(driven),
+            carried=_find_sides(driven),
         )
 
     def __len__(self) -> int:
@@ -137,7 +137,7 @@ class BatchSettings(BoneChannels):
         return replace(forces, optimum_wxyz=self.joints.take(pick).turns_of(zero))
 
 
-def _carried(driven: Sequence[Driven]) -> CarriedSides | None:
+def _find_sides(driven: Sequence[Driven]) -> CarriedSides | None:
     """Return the bend sides that chains carry; None for a tree: it bends from its start pose."""
     if driven[0].is_tree:
         return None

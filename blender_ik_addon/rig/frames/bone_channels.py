@@ -51,7 +51,7 @@ class BoneChannels:
         return self.local_of(self.stored)
 
     @cached_property
-    def fades_to(self) -> Array:
+    def zero_influence(self) -> Array:
         """Poses at influence zero wxyz, (B, k, 4): the stored poses, clamped to joint ranges."""
         return self.zero if self.joints is None else self.joints.clamped(self.zero)
 
@@ -76,7 +76,7 @@ class BoneChannels:
         if not (influence < 1.0).any():
             return local
         share = 1.0 / np.where(influence > 0.0, influence, np.inf)
-        full = rotation.interpolate(self.fades_to[pick], local, share)
+        full = rotation.interpolate(self.zero_influence[pick], local, share)
         if known is not None:
             full = np.where(np.isnan(known), full, known)
         return np.where((influence == 1.0)[..., None], local, full)
@@ -108,7 +108,7 @@ class BoneChannels:
         is_blended = (influence < 1.0).any(axis=1)
         if not is_blended.any():
             return local
-        blended = rotation.interpolate(self.fades_to[pick], local, influence)
+        blended = rotation.interpolate(self.zero_influence[pick], local, influence)
         blended = np.where((influence < 1.0)[..., None], blended, local)
         if self.joints is not None:
             blended = self.joints.take(pick).clamped(blended)
@@ -119,7 +119,7 @@ class BoneChannels:
         if self.spread is None:
             return local
         clamped = None if self.joints is None else self.joints.take(pick).clamped
-        zero, influence = self.fades_to[pick], self.influence[pick]
+        zero, influence = self.zero_influence[pick], self.influence[pick]
         return self.spread.take(pick).spread(local, zero, influence, clamped)
 
     def held(self, pick: Rows, local: Array, near: Array) -> tuple[Array, Flags]:

@@ -87,8 +87,8 @@ class ChainFrames(Alike):
         if self.slide is not None and slides is None:
             slides = np.zeros(rotations.shape[:2])
         if all(rest.is_plain for rest in self.rest):
-            return self._walked_plainly(rotations, scale, slides)
-        return self._walked(lambda rows, _: (rotations[:, rows], scale[:, rows]), slides)
+            return self._pose_plainly(rotations, scale, slides)
+        return self._pose(lambda rows, _: (rotations[:, rows], scale[:, rows]), slides)
 
     def stretched(self, rotations: Array, lengths: Array) -> ChainPoses:
         """Return the chains posed by local rotations, with segments of given lengths (B, m).
@@ -100,9 +100,9 @@ class ChainFrames(Alike):
             turn: Array = rotations[:, rows]
             if rows.start >= lengths.shape[1]:
                 return turn, self.scale[:, rows]
-            return turn, self._scale_giving(rows, frame, frame.rs @ turn, lengths[:, rows])
+            return turn, self._find_scale(rows, frame, frame.rs @ turn, lengths[:, rows])
 
-        return self._walked(local)
+        return self._pose(local)
 
     def along(self) -> Array:
         """Return the share of each segment that lies along its bone's Y axis, shape (B, n)."""
@@ -145,7 +145,7 @@ class ChainFrames(Alike):
             else:
                 way, matrix = directions[:, rows], frame.rs @ local
             lengths = np.where(is_stretched[:, None], np.linalg.norm(way, axis=-1), np.nan)
-            return self._scale_giving(rows, frame, matrix, lengths)
+            return self._find_scale(rows, frame, matrix, lengths)
 
         def local_turn(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
             local: Array = start.rotations[:, rows]
@@ -159,9 +159,9 @@ class ChainFrames(Alike):
                 turned = whole[:, None] @ start.matrices[:, rows]
                 local = spaces.local_from_pose(frame, turned, self.scale[:, rows])
             scale = scale_of(rows, frame, None)
-            return _swung(frame, local, segments[:, rows], scale, directions[:, rows]), scale
+            return _swing(frame, local, segments[:, rows], scale, directions[:, rows]), scale
 
-        return self._walked(local_turn)
+        return self._pose(local_turn)
 
     def rolled(
         self, start: ChainPoses, poses: ChainPoses, levers: Array, fixed: Flags
@@ -202,13 +202,13 @@ class ChainFrames(Alike):
             is_fixed = fixed[rows]
             if is_fixed.all():
                 return spaces.local_from_pose(frame, poses.matrices[:, rows], scale), scale
-            local = _swung(frame, start_rows, lever, scale, directions[:, rows])
+            local = _swing(frame, start_rows, lever, scale, directions[:, rows])
             if is_fixed.any():
                 fixed_local = spaces.local_from_pose(frame, poses.matrices[:, rows], scale)
                 local = np.where(is_fixed[:, None, None], fixed_local, local)
             return local, scale
 
-        return self._walked(local_turn, poses.slides)
+        return self._pose(local_turn, poses.slides)
 
     def nudged(self, pose: ChainPoses, turns: Array, tip: Array | None) -> ChainPoses:
         """Return poses with local rotations turned further by rotation vectors (B, m, 3), radians.
@@ -227,7 +227,7 @@ class ChainFrames(Alike):
                 local = steps[:, rows] @ local
             return local, pose.scale[:, rows]
 
-        return self._walked(local_turn)
+        return self._pose(local_turn)
 
     def natural_sides(self, pose: ChainPoses) -> Array:
         """Return the bend directions of straight chains in poses, armature space, (B, n, 3)."""
@@ -248,7 +248,7 @@ class ChainFrames(Alike):
         steps = np.linalg.norm(joints - joints[:, self.hanging.above], axis=2)
         return steps @ self.hanging.on_ways
 
-    def _scale_giving(
+    def _find_scale(
         self, rows: slice, frame: spaces.ParentFrames, matrix: Array, lengths: Array
     ) -> Array:
         """Return the scale channels of a bone whose segments have lengths (B, 1) after matrices."""
@@ -261,13 +261,13 @@ class ChainFrames(Alike):
         )
         return scale * grown[:, None]
 
-    def _walked(
+    def _pose(
         self,
         local_turn: Callable[[slice, spaces.ParentFrames], tuple[Array, Array]],
         slides: Array | None = None,
     ) -> ChainPoses:
         """Return bones posed generation by generation, by rotations and scales of a function."""
-        hanging, (root, ways, ends) = self.hanging, self._slid(slides)
+        hanging, (root, ways, ends) = self.hanging, self._apply_slides(slides)
         scales, heads = np.empty(self.scale.shape), np.empty(self.scale.shape)
         rotations, frames, matrices = np.empty((3, *self.scale.shape, 3))
         for rest, (rows, above) in zip(self.rest, hanging.generations, strict=True):
@@ -283,9 +283,9 @@ class ChainFrames(Alike):
         joints = self._joints(heads, matrices, ends)
         return ChainPoses(rotations, frames, matrices, joints, scales, slides)
 
-    def _walked_plainly(self, rotations: Array, scale: Array, slides: Array | None) -> ChainPoses:
+    def _pose_plainly(self, rotations: Array, scale: Array, slides: Array | None) -> ChainPoses:
         """Return posed bones that take the whole parent matrix; only products go by generation."""
-        hanging, (root, ways, ends) = self.hanging, self._slid(slides)
+        hanging, (root, ways, ends) = self.hanging, self._apply_slides(slides)
         offsets = np.concatenate([rest.offset for rest in self.rest], axis=1)
         local = (offsets @ rotations) * scale[..., None, :]
         # Row 0 is the parent of the first bone.
@@ -303,7 +303,7 @@ class ChainFrames(Alike):
         frames = parents @ offsets
         return ChainPoses(np.array(rotations), frames, matrices, joints, scale, slides)
 
-    def _slid(self, slides: Array | None) -> tuple[Array, Array, Array]:
+    def _apply_slides(self, slides: Array | None) -> tuple[Array, Array, Array]:
         """Return ``root``, ``ways`` and ``ends`` after slides."""
         root, ways, ends = self.root, self.ways, self.ends
         if self.slide is not None and slides is not None:
@@ -321,7 +321,7 @@ class ChainFrames(Alike):
         return np.concatenate((heads[:, : self.hanging.count], effectors), axis=1)
 
 
-def _swung(
+def _swing(
     frame: spaces.ParentFrames, local: Array, segment: Array, scale: Array, direction: Array
 ) -> Array:
     """Return local rotations swung until segments of the posed bones lie along directions."""

@@ -29,7 +29,7 @@ class Tips(Alike):
     wanted: Array
     shares: tuple[float, ...]
 
-    def nearer_to(self, frames: ChainFrames, pose: ChainPoses, share: Array) -> Tips:
+    def interpolated(self, frames: ChainFrames, pose: ChainPoses, share: Array) -> Tips:
         """Return goals at a share (b, t) of the turn from the orientations of tips in poses."""
         hanging = frames.hanging
         rows = [

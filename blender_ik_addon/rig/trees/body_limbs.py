@@ -98,7 +98,7 @@ def find_carried(limbs: Sequence[BodyLimb], parents: Sequence[int]) -> Flags:
     return carries
 
 
-def limbs_alike(
+def group_limbs(
     bodies: Sequence[Sequence[BodyLimb]], parents: Sequence[int]
 ) -> list[list[tuple[BodyLimb, ...]]]:
     """Return groups of limbs that are solved side by side, each group after those that carry it.

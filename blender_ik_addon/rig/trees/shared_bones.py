@@ -25,8 +25,8 @@ def united(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[in
     """
     excluded: dict[int, str] = {}
     while True:
-        groups, refused = _sharing(live_chains, excluded)
-        conflict = _carried(live_chains, groups)
+        groups, refused = _group_writers(live_chains, excluded)
+        conflict = _conflict(live_chains, groups)
         if conflict is None and (cycle := closing_chain(live_chains, groups)) is not None:
             name = live_chains[cycle[1]].spec.name
             text = (
@@ -39,7 +39,7 @@ def united(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[in
         excluded[conflict[0]] = conflict[1]
 
 
-def _sharing(
+def _group_writers(
     live_chains: Sequence[LiveChain], excluded: dict[int, str]
 ) -> tuple[tuple[Group, ...], dict[int, str]]:
     """Return groups of chains that write common bones, and why others fit in no group."""
@@ -129,7 +129,7 @@ def cure_of(plan: ChainPlan, spec: ChainSpec, *, slides: bool) -> str | None:
     return None
 
 
-def _carried(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tuple[int, str] | None:
+def _conflict(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tuple[int, str] | None:
     """Return the index of a chain that follows a bone of its tree, with a message; None without."""
     for group in groups:
         for i in reversed(group) if len(group) > 1 else ():
