@@ -112,7 +112,7 @@ class BatchSettings(BoneChannels):
     def begun(
         self, rows: Rows, present: Array, known: Array | None, *, goes_on: bool = False
     ) -> Array:
-        """Return start poses as local rotations wxyz (b, k, 4); arguments as for ``resumed``.
+        """Return start poses as local rotations wxyz (b, k, 4); arguments as ``resumed``.
 
         Bones with ``is_current`` start from the present pose, all bones if ``goes_on``.
         """
