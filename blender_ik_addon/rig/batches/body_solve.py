@@ -64,43 +64,43 @@ class BodySolve(FrameSolve):
         self._bend_signs = np.where(flips, -1.0, 1.0)[..., None]
 
     def _solve(
-        self, request: Asked, places: Places, frames: ChainFrames
+        self, inputs: Asked, places: Places, frames: ChainFrames
     ) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of bodies."""
-        posing = replace(self._ask(request, places, frames), floor=self._floor(request, places))
-        result = self._reach(request, places, posing.goals, posing.frames, posing.start)
+        posing = replace(self._ask(inputs, places, frames), floor=self._floor(inputs, places))
+        result = self._reach(inputs, places, posing.goals, posing.frames, posing.start)
         ends = result.poses.joints[:, frames.hanging.count :]
-        missing, pulls = posing.goals.target_position - ends, self._pulls[request.rows]
+        missing, pulls = posing.goals.target_position - ends, self._pulls[inputs.rows]
         posing = replace(
             posing,
             goals=replace(posing.goals, target_position=ends + pulls[..., None] * missing),
         )
-        tolerance = self.settings.tolerance[request.rows] / places.unit[request.rows][:, None]
+        tolerance = self.settings.tolerance[inputs.rows] / places.unit[inputs.rows][:, None]
         tolerance += LENGTHS_AGREE * frames.lengths(result.poses)
         is_short = pulls * np.linalg.norm(missing, axis=2) > tolerance
-        is_released = (self._grows[request.rows] & ~is_short) @ self._moves_with
-        gives_way = (is_short & ~is_released & request.is_followed).any(axis=1)
+        is_released = (self._grows[inputs.rows] & ~is_short) @ self._moves_with
+        gives_way = (is_short & ~is_released & inputs.is_followed).any(axis=1)
         if posing.floor is not None:
             heights = posing.floor.heights(result.poses.matrices, result.poses.joints)
             gives_way |= (heights < -tolerance.min(axis=1, keepdims=True)).any(axis=1)
         rows = np.flatnonzero(gives_way)
         if rows.size:
-            some, alone = request.take(rows), result.take(rows)
+            some, alone = inputs.take(rows), result.take(rows)
             pulling = _without(posing.take(rows), is_released[rows])
             faded = self._fade(some, places, pulling, alone)
             result = result.put(rows, self._give_way(some, places, faded, alone))
         return posing.start, result
 
-    def _floor(self, request: Asked, places: Places) -> BodyFloor | None:
+    def _floor(self, inputs: Asked, places: Places) -> BodyFloor | None:
         """Return the floors of some of the bodies; None if they have none."""
-        if self._above_floor is None or request.floors is None:
+        if self._above_floor is None or inputs.floors is None:
             return None
-        points, from_world = self._points[request.rows], places.from_world[request.rows]
-        return BodyFloor.of(self._above_floor.rows, points, from_world, request.floors)
+        points, from_world = self._points[inputs.rows], places.from_world[inputs.rows]
+        return BodyFloor.of(self._above_floor.rows, points, from_world, inputs.floors)
 
     def _reach(
         self,
-        request: Asked,
+        inputs: Asked,
         places: Places,
         goals: Goals,
         frames: ChainFrames,
@@ -111,7 +111,7 @@ class BodySolve(FrameSolve):
         """Return bodies in a pose with limbs solved by themselves, carrying limbs first.
 
         Args:
-            request: Requested targets of the bodies.
+            inputs: Inputs of the bodies.
             places: Places of all bodies.
             goals: Goals of all chains of the bodies.
             frames: Frames of the bodies.
@@ -119,16 +119,16 @@ class BodySolve(FrameSolve):
             chosen: Which chains' limbs to solve, shape (b, E); None for all.
             before: Result of an earlier solve; None without one.
         """
-        results = _LimbResults(request, frames, before)
+        results = _LimbResults(inputs, frames, before)
         pulls = np.broadcast_to(np.asarray(goals.weight) > 0.0, goals.target_position.shape[:2])
-        is_chosen = np.tile(request.is_followed, (len(request.rows), 1))
+        is_chosen = np.tile(inputs.is_followed, (len(inputs.rows), 1))
         if chosen is not None:
             is_chosen &= chosen
         rotations, heads = pose.rotations.copy(), pose.joints[:, 0].copy()
         scale, slides = pose.scale.copy(), None if pose.slides is None else pose.slides.copy()
         for solve in self._limbs:
             carries = False
-            for limb, rows, limb_poses in solve.posed(request, places, pose, is_chosen):
+            for limb, rows, limb_poses in solve.posed(inputs, places, pose, is_chosen):
                 chains = list(limb.chains)
                 bones = rows[:, None], limb.rows
                 rotations[bones] = limb_poses.rotations
@@ -147,21 +147,21 @@ class BodySolve(FrameSolve):
         pose = frames.rooted(heads).posed(rotations, scale, slides)
         return SolvedPoses(results.solutions(pose), pose, results.tip_gaps)
 
-    def _fade(self, request: Asked, places: Places, posing: Posing, alone: SolvedPoses) -> Posing:
+    def _fade(self, inputs: Asked, places: Places, posing: Posing, alone: SolvedPoses) -> Posing:
         """Return bodies with closer goals for chains with partial influence.
 
         The goal is that share of the way from the effector's place in a body without these chains:
         so a body moves continuously while one of its chains fades in or out, pinned or not.
         """
-        share, goals = self._shares[request.rows], posing.goals
-        fades = (share > 0.0) & (share < 1.0) & request.is_followed
+        share, goals = self._shares[inputs.rows], posing.goals
+        fades = (share > 0.0) & (share < 1.0) & inputs.is_followed
         if not fades.any():
             return posing
         weight, without = np.where(fades, 0.0, goals.weight), alone.poses
         others = np.flatnonzero((weight > 0.0).any(axis=1))
         if others.size:
             other_posing = replace(posing, goals=replace(goals, weight=weight)).take(others)
-            result = self._give_way(request.take(others), places, other_posing, alone.take(others))
+            result = self._give_way(inputs.take(others), places, other_posing, alone.take(others))
             without = without.put(others, result.poses)
         share, targets = np.where(fades, share, 1.0)[..., None], goals.target_position
         ends = without.joints[:, posing.frames.hanging.count :]
@@ -172,7 +172,7 @@ class BodySolve(FrameSolve):
         return replace(posing, goals=replace(goals, target_position=targets), tips=tips)
 
     def _give_way(
-        self, request: Asked, places: Places, posing: Posing, alone: SolvedPoses
+        self, inputs: Asked, places: Places, posing: Posing, alone: SolvedPoses
     ) -> SolvedPoses:
         """Return the poses nearest to those of limbs by themselves that meet all goals.
 
@@ -180,27 +180,27 @@ class BodySolve(FrameSolve):
         themselves, if the body has to move them only part of the way or if they pull softly.
         """
         assert self._joints is not None
-        joints = self._joints.take(request.rows)
+        joints = self._joints.take(inputs.rows)
         near_posing = replace(posing, near=alone.poses)
         if self.settings.like.stretches or posing.frames.slide is not None:
             poses, start = alone.poses, posing.start
             stretched = posing.frames.posed(start.rotations, poses.scale, poses.slides)
             near_posing = replace(near_posing, start=stretched, chains=None)
         result = solve_with_joints(near_posing, joints, None)
-        result = self._unfold(posing.frames, result, request.rows)
+        result = self._unfold(posing.frames, result, inputs.rows)
         result = turn_tips(near_posing, result, None if self.settings.joints is None else joints)
-        codes, is_partial = result.solutions.status_code, self._pulls[request.rows] < 1.0
+        codes, is_partial = result.solutions.status_code, self._pulls[inputs.rows] < 1.0
         is_short = codes != REACHED
         # Reached here means: reached the goal at its share of the way.
         codes = np.where(is_partial & ~self._carries_none & ~is_short, BLENDED, codes)
         result = replace(result, solutions=replace(result.solutions, status_code=codes))
         chosen = is_partial | (self._is_soft & is_short)
         chosen &= self._carries_none
-        chosen |= self._grows[request.rows] @ self._moves_with
-        if not (chosen & request.is_followed).any():
+        chosen |= self._grows[inputs.rows] @ self._moves_with
+        if not (chosen & inputs.is_followed).any():
             return result
         frames = posing.frames.rooted(result.poses.joints[:, 0])
-        after = self._reach(request, places, posing.goals, frames, result.poses, chosen, result)
+        after = self._reach(inputs, places, posing.goals, frames, result.poses, chosen, result)
         if posing.floor is None:
             return after
         # Limbs solved by themselves ignore the floor: reject bodies that go deeper.
@@ -248,8 +248,8 @@ def _without(posing: Posing, is_released: Flags) -> Posing:
 class _LimbResults:
     """The results of limbs of b bodies that were solved by themselves."""
 
-    def __init__(self, request: Asked, frames: ChainFrames, before: SolvedPoses | None) -> None:
-        count, chains = len(request.rows), len(request.is_followed)
+    def __init__(self, inputs: Asked, frames: ChainFrames, before: SolvedPoses | None) -> None:
+        count, chains = len(inputs.rows), len(inputs.is_followed)
         self._forces: Array | None = np.zeros((count, chains + 1))
         self._codes = np.full((count, chains), REACHED)
         self._residuals, self.tip_gaps = np.zeros((2, count, chains))

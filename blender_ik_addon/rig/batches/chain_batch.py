@@ -263,7 +263,7 @@ class ChainBatch(Batch):
         count = len(self.driven)
         pick = slice(None) if len(rows) == count else rows
         poles, floors = self._poles, self._floors
-        request = Asked(
+        inputs = Asked(
             rows,
             self._targets.matrices.reshape(*self._shape, 4, 4)[pick],
             None if poles is None else poles.matrices[:, :3, 3].reshape(count, -1, 3)[pick],
@@ -278,11 +278,11 @@ class ChainBatch(Batch):
         is_mixed = bool(starts) and not self.driven[0].is_current.all()
         # At a new frame Blender has just set keyed channels: the present pose is no result.
         if is_mixed and moment.is_first and not moment.is_new:
-            solved, all_eased = self._stay_or_solve(request), list[Eased]()
+            solved, all_eased = self._stay_or_solve(inputs), list[Eased]()
         else:
-            solved, all_eased = self._solve_in_places(request)
+            solved, all_eased = self._solve_in_places(inputs)
         if starts and self._easing is None:
-            solved = self._bring_to_rest(request, solved)
+            solved = self._bring_to_rest(inputs, solved)
         self._results[pick] = solved.channels
         if self._whole is not None:
             self._whole[pick] = solved.whole
@@ -306,30 +306,30 @@ class ChainBatch(Batch):
         error = np.abs(self._rigs.present[pick] - self._results[pick])
         return np.where((error <= CURRENT_NOISE).all(axis=2)[..., None], self._whole[pick], np.nan)
 
-    def _solve_in_places(self, request: Asked) -> tuple[Solved, list[Eased]]:
+    def _solve_in_places(self, inputs: Asked) -> tuple[Solved, list[Eased]]:
         """Return the solution of chains or trees in their present places."""
         places = self._rigs.places
         if isinstance(self._solve, BaseSolve):
             assert isinstance(places, Bases)
-            is_all = len(request.rows) == len(self.driven)
-            return self._solve.solved(request, places if is_all else places.rows(request.rows)), []
+            is_all = len(inputs.rows) == len(self.driven)
+            return self._solve.solved(inputs, places if is_all else places.rows(inputs.rows)), []
         assert isinstance(places, Places)
-        return self._solve.solved(request, places)
+        return self._solve.solved(inputs, places)
 
-    def _stay_or_solve(self, request: Asked) -> Solved:
+    def _stay_or_solve(self, inputs: Asked) -> Solved:
         """Return trees in their present pose if a solve keeps it; solve others from their starts.
 
         Only some bones of these trees start from the present pose. Such a start is not the result
         of a solve: from it, a tree at rest would move.
         """
-        solved = self._solve_in_places(request._replace(goes_on=True))[0]
-        moves = np.abs(solved.channels - request.present) > CURRENT_NOISE
+        solved = self._solve_in_places(inputs._replace(goes_on=True))[0]
+        moves = np.abs(solved.channels - inputs.present) > CURRENT_NOISE
         moving = np.flatnonzero(moves.any(axis=(1, 2)))
         if moving.size:
-            return solved.put(moving, self._solve_in_places(request.take(moving))[0])
+            return solved.put(moving, self._solve_in_places(inputs.take(moving))[0])
         return solved
 
-    def _bring_to_rest(self, request: Asked, solved: Solved) -> Solved:
+    def _bring_to_rest(self, inputs: Asked, solved: Solved) -> Solved:
         """Solve chains that have not arrived from their results until they stay; return all.
 
         Otherwise they would move at the next update without a change, and after undo and loading.
@@ -337,21 +337,21 @@ class ChainBatch(Batch):
         pose, a pole gives another side. A share of a solution that limits clamp may never come to
         rest: then the first solution counts.
         """
-        first, shares = solved, self._solve.settings.shares[request.rows]
-        rows, latest, is_current = np.arange(len(request.rows)), solved, self.driven[0].is_current
+        first, shares = solved, self._solve.settings.shares[inputs.rows]
+        rows, latest, is_current = np.arange(len(inputs.rows)), solved, self.driven[0].is_current
         for _ in range(self.most_again):
             channels = latest.channels.astype(np.float32).astype(np.float64)
-            moves = (np.abs(channels - request.present) > CURRENT_NOISE)[:, is_current]
+            moves = (np.abs(channels - inputs.present) > CURRENT_NOISE)[:, is_current]
             may_move = (latest.status_codes != REACHED).any(axis=1) | (not self.is_even)
             moving = np.flatnonzero(moves.any(axis=(1, 2)) & may_move)
             if not moving.size:
                 break
             location = None if latest.location is None else latest.location[moving]
             # ``goes_on``: all bones start from the result, also those that start from keys.
-            request = request.take(moving)._replace(
+            inputs = inputs.take(moving)._replace(
                 present=channels[moving], location=location, goes_on=True
             )
-            rows, latest = rows[moving], self._solve_in_places(request)[0]
+            rows, latest = rows[moving], self._solve_in_places(inputs)[0]
             solved = solved.put(rows, latest)
         else:
             unsettled = rows[(shares[rows] < 1.0).any(axis=1)]

@@ -69,7 +69,8 @@ class _Parents(NamedTuple):
 class LimbSolve:
     """Compiled similar limbs of B similar bodies: one of each body, or more, as left and right.
 
-    Rigid limbs are solved in their bases, as single chains are: moves of bodies keep them compiled.
+    Rigid limbs are solved in their bases, as single chains are: so they stay compiled when bodies
+    move.
     """
 
     def __init__(self, alike: Sequence[Sequence[BodyLimb]], poled: Sequence[int]) -> None:
@@ -98,12 +99,12 @@ class LimbSolve:
         return FrameSolve(self._driven)
 
     def posed(
-        self, request: Asked, places: Places, pose: ChainPoses, is_chosen: Flags
+        self, inputs: Asked, places: Places, pose: ChainPoses, is_chosen: Flags
     ) -> Iterator[tuple[BodyLimb, Indices, LimbPoses]]:
         """Yield limbs, the rows of bodies that they were solved for, and their solved poses.
 
         Args:
-            request: Goals of b bodies.
+            inputs: Inputs of b bodies.
             places: Places of all bodies.
             pose: Pose of the b bodies, apart from the limbs.
             is_chosen: Which chains' limbs to solve, shape (b, E).
@@ -111,63 +112,63 @@ class LimbSolve:
         rows = [is_chosen[:, limb.chains].any(axis=1).nonzero()[0] for limb in self._limbs]
         if not any(bodies.size for bodies in rows):
             return
-        limb_request = _join([self._request(*limb_rows, request) for limb_rows in enumerate(rows)])
+        limb_inputs = _join([self._inputs_of(*limb_rows, inputs) for limb_rows in enumerate(rows)])
         by_limb = [
-            _find_parents(limb, places, request.rows[bodies], pose.take(bodies))
+            _find_parents(limb, places, inputs.rows[bodies], pose.take(bodies))
             for limb, bodies in zip(self._limbs, rows, strict=True)
         ]
-        poses, last = self._solved(limb_request, places, by_limb), 0
+        poses, last = self._solved(limb_inputs, places, by_limb), 0
         for limb, bodies in zip(self._limbs, rows, strict=True):
             first, last = last, last + bodies.size
             if bodies.size:
                 yield limb, bodies, poses.take(np.arange(first, last))
 
-    def _request(self, number: int, rows: Indices, request: Asked) -> Asked:
-        """Return the goals of one limb of some of the bodies."""
+    def _inputs_of(self, number: int, rows: Indices, inputs: Asked) -> Asked:
+        """Return the inputs of one limb in some of the bodies."""
         limb, poled = self._limbs[number], self._poled[number]
-        poles = request.poles[rows[:, None], poled] if request.poles is not None and poled else None
+        poles = inputs.poles[rows[:, None], poled] if inputs.poles is not None and poled else None
         bodies = len(self._driven) // len(self._limbs)
         return Asked(
-            number * bodies + request.rows[rows],
-            request.targets[rows[:, None], limb.chains],
+            number * bodies + inputs.rows[rows],
+            inputs.targets[rows[:, None], limb.chains],
             poles,
-            request.present[rows[:, None], limb.rows],
-            request.is_followed[[*limb.chains]],
+            inputs.present[rows[:, None], limb.rows],
+            inputs.is_followed[[*limb.chains]],
         )
 
-    def _solved(self, request: Asked, places: Places, by_limb: Sequence[_Parents]) -> LimbPoses:
-        """Return solved limbs in the order of their goals, cached ones if inputs are the same."""
+    def _solved(self, inputs: Asked, places: Places, by_limb: Sequence[_Parents]) -> LimbPoses:
+        """Return solved limbs in the order of the inputs, cached ones if these are the same."""
         parents = _Parents(*map(np.concatenate, zip(*by_limb, strict=True)))
         limb_places = places.from_world[parents.bodies], places.unmirrored[parents.bodies]
-        arrays = [request.rows, request.targets, request.is_followed, *parents, *limb_places]
-        arrays += [] if request.poles is None else [request.poles]
-        arrays += [request.present] if self._is_current else []
+        arrays = [inputs.rows, inputs.targets, inputs.is_followed, *parents, *limb_places]
+        arrays += [] if inputs.poles is None else [inputs.poles]
+        arrays += [inputs.present] if self._is_current else []
         key = b"".join([array.tobytes() for array in arrays])
-        poses = self._cached.pop(key, None) or self._solve(request, places, by_limb, parents)
+        poses = self._cached.pop(key, None) or self._solve(inputs, places, by_limb, parents)
         while len(self._cached) >= MAX_CACHED_RESULTS:
             del self._cached[next(iter(self._cached))]
-        # Used last: the first one in the cache is the one to drop next.
+        # Entered last: the cache drops its first result, the one used longest ago.
         self._cached[key] = poses
         return poses
 
     def _solve(
-        self, request: Asked, places: Places, by_limb: Sequence[_Parents], parents: _Parents
+        self, inputs: Asked, places: Places, by_limb: Sequence[_Parents], parents: _Parents
     ) -> LimbPoses:
         """Return solved limbs: rigid ones in even bases, others in armature space."""
-        bases = self._find_bases(request.rows, places, by_limb, parents)
+        bases = self._find_bases(inputs.rows, places, by_limb, parents)
         even, others = np.flatnonzero(bases.is_even), np.flatnonzero(~bases.is_even)
         parts = []
         if even.size:
             picked, from_world = bases.rows(even), places.from_world[parents.bodies[even], :, :3]
-            poses = self._solve_in_bases(request.take(even), picked, from_world @ picked.to_world)
+            poses = self._solve_in_bases(inputs.take(even), picked, from_world @ picked.to_world)
             parts.append((even, poses))
         if others.size:
             pairs = zip(self._limbs, by_limb, strict=True)
             limb_places = joined([places.hung_on(*one, limb.chains) for limb, one in pairs])
-            parts.append((others, self._solve_in_armatures(request.take(others), limb_places)))
+            parts.append((others, self._solve_in_armatures(inputs.take(others), limb_places)))
         if len(parts) == 1:
             return parts[0][1]
-        whole = parts[0][1].take(np.zeros(len(request.rows), dtype=np.int64))
+        whole = parts[0][1].take(np.zeros(len(inputs.rows), dtype=np.int64))
         for rows, part in parts:
             whole = whole.put(rows, part)
         return whole
@@ -185,8 +186,8 @@ class LimbSolve:
         at = parents.heads, places.worlds[parents.bodies], places.unit[parents.bodies], may_be_even
         return find_bases(frames, *at)
 
-    def _solve_in_bases(self, request: Asked, bases: Bases, to_armature: Array) -> LimbPoses:
-        solution = self._in_bases.turned(request, bases)
+    def _solve_in_bases(self, inputs: Asked, bases: Bases, to_armature: Array) -> LimbPoses:
+        solution = self._in_bases.turned(inputs, bases)
         ends = solution.solutions.joint_positions[:, -1:] @ to_armature.swapaxes(1, 2)
         return LimbPoses(
             rotation.matrix_from_quaternion(solution.local),
@@ -198,12 +199,12 @@ class LimbSolve:
             solution.solutions.holds,
         )
 
-    def _solve_in_armatures(self, request: Asked, places: Places) -> LimbPoses:
-        solution = self._in_armatures.posed(request, places)
-        poses, solutions, shape = solution.poses, solution.solutions, (len(request.rows), -1)
+    def _solve_in_armatures(self, inputs: Asked, places: Places) -> LimbPoses:
+        solution = self._in_armatures.posed(inputs, places)
+        poses, solutions, shape = solution.poses, solution.solutions, (len(inputs.rows), -1)
         return LimbPoses(
             poses.rotations,
-            poses.joints[:, -request.targets.shape[1] :],
+            poses.joints[:, -inputs.targets.shape[1] :],
             solutions.status_code.reshape(shape),
             solutions.residual.reshape(shape),
             solutions.iterations,
@@ -214,15 +215,15 @@ class LimbSolve:
         )
 
 
-def _join(requests: Sequence[Asked]) -> Asked:
-    """Return the goals of similar limbs in one record, limb by limb."""
-    poles = [request.poles for request in requests if request.poles is not None]
+def _join(of_limbs: Sequence[Asked]) -> Asked:
+    """Return the inputs of similar limbs in one record, limb by limb."""
+    poles = [inputs.poles for inputs in of_limbs if inputs.poles is not None]
     return Asked(
-        np.concatenate([request.rows for request in requests]),
-        np.concatenate([request.targets for request in requests]),
+        np.concatenate([inputs.rows for inputs in of_limbs]),
+        np.concatenate([inputs.targets for inputs in of_limbs]),
         np.concatenate(poles) if poles else None,
-        np.concatenate([request.present for request in requests]),
-        next(request.is_followed for request in requests if request.rows.size),
+        np.concatenate([inputs.present for inputs in of_limbs]),
+        next(inputs.is_followed for inputs in of_limbs if inputs.rows.size),
     )
 
 
