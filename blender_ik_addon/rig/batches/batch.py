@@ -1,4 +1,4 @@
-"""Chains or trees alike, of any number of armature objects: what all batches of them know."""
+"""The base class of batches: similar chains or trees of any number of armature objects."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..posing.solved import Solved
 from ..reading.refusals import Refused
 from ..trees.driven import Driven
 from .batch_rigs import BatchRigs, Members
-from .followed import Followed
+from .followed import Anchors
 
-# Scales that differ by less are the same, in the float32 of Blender.
-SAME_SCALE = 1e-6
+# Least growth of a bone's scale that counts as stretch: Blender's float32 rounds by less.
+MIN_GROWTH = 1e-6
 POSED_ELSEWHERE = (
     "Not solved here: another scene or window has posed these bones at its own frame."
     " Move this chain's target, or change the frame."
@@ -27,14 +27,14 @@ POSED_ELSEWHERE = (
 
 
 class Ending(NamedTuple):
-    """How the last solve of a chain ended, at the least cost.
+    """The short result of a chain's last solve, cheap enough to read at every redraw.
 
     Attributes:
-        status: Its status.
-        residual: From effector to target in scene units.
-        is_stretched: Whether bones have grown for it.
+        status: Status of the chain.
+        residual: Distance from effector to target in scene units.
+        is_stretched: Whether bones have grown.
         has_locks: Whether locked rotation channels kept bones from following.
-        only_turns: Whether it is one bone alone, which no solve brings nearer to its target.
+        only_turns: Whether the chain is one bone, which no solve brings closer to its target.
     """
 
     status: Status
@@ -45,77 +45,77 @@ class Ending(NamedTuple):
 
 
 class Batch:
-    """B live chains, or trees of E chains, alike in one dependency graph.
+    """B similar live chains, or trees of E chains, in one dependency graph.
 
     Attributes:
         driven: The chains or trees.
-        live_chains: Their chains, those of one tree after those of the one before.
-        states: The armature object of each.
+        live_chains: All their chains, tree by tree.
+        states: The armature object of each chain or tree.
         uids: Session uids of the chains' armature objects.
-        errors: What is wrong with a chain, by row.
-        is_even: Whether they are rigid, and hang in spaces that keep their shape.
-        goes_on: Whether they go on from their last pose.
-        most_again: How often what starts from what stands there, and has not arrived, is solved
-            again from its own results.
+        errors: Error message of a chain, by row.
+        is_even: Whether the chains or trees are rigid and their bases keep their shape.
+        goes_on: Whether the chains start from their last pose.
+        most_again: How often a chain that starts from its present pose and has not arrived is
+            solved again from its result.
     """
 
     most_again = 16
     _rigs: BatchRigs[Any]
 
     def __init__(self, members: Members, *, is_even: bool) -> None:
-        """Take chains or trees that have the same key."""
+        """Collect chains or trees that have the same key."""
         self.is_even = is_even
-        self.driven = [each for _, own in members for _, each in own]
-        self.live_chains = [chain for each in self.driven for chain in each.live_chains]
-        self.uids = [state.uid for state, own in members for _, each in own for _ in each.specs]
+        self.driven = [tree for _, trees in members for _, tree in trees]
+        self.live_chains = [chain for tree in self.driven for chain in tree.live_chains]
+        self.uids = [state.uid for state, trees in members for _, tree in trees for _ in tree.specs]
         self.errors: dict[int, str] = {}
         self._failed: dict[int, str] = {}
-        self.states = [state for state, own in members for _ in own]
+        self.states = [state for state, trees in members for _ in trees]
         self._members = members
-        specs = [spec for each in self.driven for spec in each.specs]
+        specs = [spec for tree in self.driven for spec in tree.specs]
         self.goes_on = specs[0].goes_on
-        self._targets = Followed([spec.target for spec in specs if spec.target], "target")
+        self._targets = Anchors([spec.target for spec in specs if spec.target], "target")
         self._solved: Solved | None = None
-        self._endings: list[Ending] | None = None
+        self._summaries: list[Ending] | None = None
 
     def is_of(self, members: Members, *, is_even: bool) -> bool:
-        """Tell whether this batch is compiled of just these, in these rows of their rigs."""
-        # When another chain of a rig has come or gone, the same chains stand in other rows.
-        rows = [[row for row, _ in own] for _, own in members]
-        driven = [each for _, own in members for _, each in own]
+        """Return whether this batch was compiled from these chains, in these rows of their rigs."""
+        # When another chain of a rig is added or removed, the same chains have other rows.
+        rows = [[row for row, _ in trees] for _, trees in members]
+        driven = [tree for _, trees in members for _, tree in trees]
         return (
             is_even == self.is_even
-            and rows == [[row for row, _ in own] for _, own in self._members]
+            and rows == [[row for row, _ in trees] for _, trees in self._members]
             and driven == self.driven
         )
 
     def ask_anew(self, uids: Collection[int]) -> None:
-        """Have the next update solve those of some armature objects, as if targets had moved."""
+        """Make the next update solve the chains of armature objects, as if targets had moved."""
         self._targets.matrices[[uid in uids for uid in self.uids]] = np.nan
 
     def _find_places(self) -> Places:
         poses = [state.pose for state in self.states]
         return in_armatures(self.driven, poses, [state.unmirrored for state in self.states])
 
-    def _keep(self, rows: Indices, solved: Solved) -> None:
-        """Keep what a solve did to some of the chains or trees."""
-        self._endings = None
+    def _store(self, rows: Indices, solved: Solved) -> None:
+        """Store the solution of some of the chains or trees."""
+        self._summaries = None
         if len(rows) == len(self.driven):
             self._solved = solved
         else:
-            every = np.zeros(len(self.driven), dtype=np.int64)
-            self._solved = (self._solved or solved.take(every)).put(rows, solved)
+            first_rows = np.zeros(len(self.driven), dtype=np.int64)
+            self._solved = (self._solved or solved.take(first_rows)).put(rows, solved)
 
     def _weights(self, _row: int) -> Array | None:
-        """Return what effectors of a tree count, shape (E,); None for a chain alone."""
+        """Return the weights of a tree's effectors, shape (E,); None for a chain alone."""
         return None
 
-    def _with_put_back(self, outcome: Outcome, _row: int) -> Outcome:
-        """Return an outcome with the bones that somebody has posed since it was solved last."""
+    def _with_restored(self, outcome: Outcome, _row: int) -> Outcome:
+        """Return an outcome with the bones that the user has posed since the last solve."""
         return outcome
 
     def outcome(self, row: int) -> Outcome | Refused | None:
-        """Return what the last solve of a chain did, or what is wrong with it."""
+        """Return the outcome of a chain's last solve, or its error; None without a solve."""
         if row in self.errors:
             return Refused(self.errors[row])
         if self.uids[row] in self._rigs.left:
@@ -124,14 +124,14 @@ class Batch:
             return None
         tree, chain = self._place(row)
         driven, weights = self.driven[tree], self._weights(tree)
-        return self._with_put_back(outcome_of(self._solved, driven, tree, chain, weights), row)
+        return self._with_restored(outcome_of(self._solved, driven, tree, chain, weights), row)
 
     def ending(self, row: int) -> Ending | None:
-        """Return how the last solve of a chain ended; None without one, or where it failed."""
+        """Return the short result of a chain's last solve; None without one, or if it failed."""
         if self._solved is None or row in self.errors or self.uids[row] in self._rigs.left:
             return None
-        if self._endings is None:
-            # All at once, once a solve: whoever draws asks for every chain.
+        if self._summaries is None:
+            # Compute all chains at once, once per solve: drawing reads every chain.
             solved = self._solved
             statuses = [STATUSES[code] for code in solved.status_codes.ravel().tolist()]
             residuals, rows = solved.residuals.ravel().tolist(), range(len(statuses))
@@ -141,26 +141,26 @@ class Batch:
             if solved.is_kept.any():
                 locked = [bool(solved.is_kept[self._bones(row)].any()) for row in rows]
             is_alone = len(self.live_chains) == len(self.driven)
-            turns = [is_alone and each.only_turns for each in self.live_chains]
-            self._endings = list(map(Ending, statuses, residuals, stretched, locked, turns))
-        return self._endings[row]
+            turns = [is_alone and live_chain.only_turns for live_chain in self.live_chains]
+            self._summaries = list(map(Ending, statuses, residuals, stretched, locked, turns))
+        return self._summaries[row]
 
     def _is_stretched(self, row: int, scale: Array) -> bool:
         live_chain = self.live_chains[row]
         if live_chain.stretch is None:
             return False
         grown = scale[self._bones(row)][:, 1] - live_chain.stretch.scale[:, 1]
-        return bool((grown > SAME_SCALE).any())
+        return bool((grown > MIN_GROWTH).any())
 
     def driven_of(self, row: int) -> Driven:
-        """Return what a chain drives, alone or with others."""
+        """Return the bones that a chain drives, alone or with other chains."""
         return self.driven[self._place(row)[0]]
 
     def _place(self, row: int) -> tuple[int, int]:
-        """Return the number of a chain's tree, and its own there."""
+        """Return the number of a chain's tree, and of the chain in that tree."""
         return divmod(row, len(self.driven[0].live_chains))
 
     def _bones(self, row: int) -> tuple[int, list[int]]:
-        """Return the index of a chain's bones in what is solved."""
+        """Return the index of a chain's bones in arrays of shape (B, k, ...)."""
         tree, chain = self._place(row)
         return tree, list(self.driven[tree].hanging.rows[chain])

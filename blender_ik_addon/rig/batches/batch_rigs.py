@@ -1,4 +1,4 @@
-"""The armature objects of a batch: their bases and poses as arrays, and what is written to them."""
+"""The armature objects of a batch: their places and poses as arrays, and changes to write."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from ..frames.bases import Bases
 from ..reading.channels import Channels
 from ..reading.rows import joined
 from ..trees.driven import Driven
-from .changes import Change, Kind
+from .changes import Change, ChannelKind
 from .rig_state import RigState
 
-NOTHING: Mapping[Kind, Array] = MappingProxyType({})
+NO_CHANNELS: Mapping[ChannelKind, Array] = MappingProxyType({})
 
 
 Members = list[tuple[RigState, list[tuple[int, Driven]]]]
-"""By armature object: chains or trees alike of k bones, and the row of the chain whose root is
-theirs among those of the object, in whose base they are solved."""
+"""By armature object: similar chains or trees of k bones, with rows of the object's chains: the
+row of the chain with the same root, in whose base the tree is solved."""
 Place = TypeVar("Place")
 
 
 class BatchRigs(Generic[Place]):
-    """What B chains or trees alike hang on, k bones each.
+    """The armature objects of B similar chains or trees of k bones.
 
     Attributes:
-        present: What stands on the bones, or has been written to them, shape (B, k, 4).
-        left: Session uids of armature objects left as another window's graph has written them.
+        present: Present rotation channels of the bones, read or written last, shape (B, k, 4).
+        left: Session uids of armature objects that keep what another window's graph has written.
     """
 
     def __init__(
         self,
         members: Members,
         read_places: Callable[[], Place],
-        differ: Callable[[Place, Place], Flags],
+        find_moved: Callable[[Place, Place], Flags],
     ) -> None:
-        """Take the armature objects.
+        """Prepare the armature objects.
 
         Args:
-            members: Each object with the chains or trees.
-            read_places: Returns where the chains or trees hang, as last read.
-            differ: Tells which of them hang elsewhere than before, shape (B,).
+            members: The objects with their chains or trees.
+            read_places: Returns the present places of the chains or trees.
+            find_moved: Returns which places differ from former ones, shape (B,).
         """
         self._states = [state for state, _ in members]
         self._read_places: Callable[[], Place] = read_places
-        self._differ: Callable[[Place, Place], Flags] = differ
-        self._bones = [np.concatenate([each.bones for _, each in own]) for _, own in members]
-        counts = [len(own) for _, own in members]
+        self._find_moved: Callable[[Place, Place], Flags] = find_moved
+        self._bones = [np.concatenate([tree.bones for _, tree in trees]) for _, trees in members]
+        counts = [len(trees) for _, trees in members]
         ends = np.cumsum(counts)
         self._first = ends - counts
         self._slices = [
             slice(*edges) for edges in zip(self._first.tolist(), ends.tolist(), strict=True)
         ]
         bones = len(self._bones[0]) // counts[0]
-        self._bone_rows = [slice(own.start * bones, own.stop * bones) for own in self._slices]
+        self._bone_rows = [slice(rows.start * bones, rows.stop * bones) for rows in self._slices]
         self._versions: list[int] = []
         self._known_bases: list[Bases | None] = []
         self._places: Place | None = None
@@ -68,18 +68,18 @@ class BatchRigs(Generic[Place]):
 
     @property
     def places(self) -> Place:
-        """Where the chains or trees hang, as read last."""
+        """The places of the chains or trees, as last read."""
         assert self._places is not None
         return self._places
 
     def read(self, has_changed: Flags) -> bool:
-        """Take over poses that have been read anew; mark what hangs elsewhere than before.
+        """Update ``present`` and ``places`` from poses that were read again.
 
         Args:
-            has_changed: Which chains or trees have changed, shape (B,); marked in place.
+            has_changed: Which chains or trees have changed, (B,); gets those with changed places.
 
         Returns:
-            Whether any pose has been read anew.
+            Whether any pose was read again.
         """
         versions = [state.version for state in self._states]
         if versions == self._versions:
@@ -88,79 +88,79 @@ class BatchRigs(Generic[Place]):
         self.present = self.gather("channels").reshape(self.present.shape)
         bases, known = [state.bases for state in self._states], self._known_bases
         if len(known) == len(bases) and all(map(operator.is_, bases, known)):
-            # Bases are found anew wherever something hangs elsewhere.
+            # New bases are computed whenever a place changes: with the same ones, none has.
             return True
         self._known_bases = bases
         former, self._places = self._places, self._read_places()
-        has_changed |= True if former is None else self._differ(self._places, former)
+        has_changed |= True if former is None else self._find_moved(self._places, former)
         return True
 
     def gather(self, name: str) -> npt.NDArray[Any]:
-        """Return what channels hold on all bones, one after the other, by their name in poses."""
+        """Return the channels of all bones in one array, by their name in ``Pose``."""
         pairs = zip(self._states, self._bones, strict=True)
         return np.concatenate([getattr(state.pose, name)[bones] for state, bones in pairs])
 
     def changes(
         self,
-        wanted: Channels,
+        goal: Channels,
         has_changed: Flags,
         is_foreign: Callable[[RigState], bool],
         noise: Array | float | None = None,
-        others: Mapping[Kind, Array] = NOTHING,
+        others: Mapping[ChannelKind, Array] = NO_CHANNELS,
     ) -> list[Change]:
-        """Return what differs from what stands there, one change an armature object and kind.
+        """Return channels that differ from the present ones, by armature object and kind.
 
         Args:
-            wanted: What shall stand there, shape (B, k, 4).
-            has_changed: Which chains or trees have another input than before, shape (B,).
-            is_foreign: Whether an armature object stands as another window's graph wrote it:
-                answering that would go back and forth for ever.
-            noise: Channels that differ by no more are the same; one for all, or of bones (k, 1).
-            others: What shall stand in further channels, shape (B, k, 3), by kind.
+            goal: Goal rotation channels, shape (B, k, 4).
+            has_changed: Which chains or trees have other inputs than before, shape (B,).
+            is_foreign: Returns whether another window's graph wrote the present pose of an armature
+                object: two graphs that correct each other would never stop.
+            noise: Largest difference of equal channels: one number, or one per bone (k, 1).
+            others: Goals of other channels, shape (B, k, 3), by kind.
         """
-        count = len(wanted)
-        told: dict[Kind, Channels] = {"channels": wanted.reshape(-1, 4)}
-        differs = _differ(self.present, wanted, noise)
-        for kind, each in others.items():
-            values = told[kind] = each.astype(np.float32).reshape(-1, 3)
+        count = len(goal)
+        goals: dict[ChannelKind, Channels] = {"channels": goal.reshape(-1, 4)}
+        differs = _differ(self.present, goal, noise)
+        for kind, other in others.items():
+            values = goals[kind] = other.astype(np.float32).reshape(-1, 3)
             present = self.gather(kind).reshape(count, -1, 3)
             differs |= _differ(present, values.reshape(present.shape), noise)
         differs = np.logical_or.reduceat(differs, self._first)
-        found, written = list[Change](), []
+        changes, written = list[Change](), []
         self.left.clear()
         for i in differs.nonzero()[0].tolist():
             state = self._states[i]
             if not is_foreign(state) or has_changed[self._slices[i]].any():
-                # What of the same object stands right is written with the others.
-                bones, own = self._bones[i], self._bone_rows[i]
-                found += [Change(state, kind, bones, each[own]) for kind, each in told.items()]
+                # Rows of the object that do not differ are written with the others.
+                bones, rows = self._bones[i], self._bone_rows[i]
+                changes += [Change(state, kind, bones, new[rows]) for kind, new in goals.items()]
                 written.append(self._slices[i])
             else:
                 self.left.add(state.uid)
         if len(written) == len(self._states):
-            self.present[:] = wanted
+            self.present[:] = goal
         else:
-            for own in written:
-                self.present[own] = wanted[own]
-        return found
+            for rows in written:
+                self.present[rows] = goal[rows]
+        return changes
 
 
 def bases_of(members: Members) -> Bases:
-    """Return the bases of chains or trees as read last."""
-    found = []
-    for state, own in members:
+    """Return the bases of chains or trees, as last read."""
+    bases = []
+    for state, trees in members:
         assert state.bases is not None
-        found.append(state.bases.rows([row for row, _ in own]))
-    return joined(found)
+        bases.append(state.bases.rows([row for row, _ in trees]))
+    return joined(bases)
 
 
 def _differ(
     present: npt.NDArray[np.floating],
-    wanted: npt.NDArray[np.floating],
+    goal: npt.NDArray[np.floating],
     noise: Array | float | None,
 ) -> Flags:
-    """Tell which chains have channels (B, k, size) that differ by more than noise, or are NaN."""
-    differs: Flags = present != wanted
+    """Return which chains have channels (B, k, size) that differ by more than noise, or are NaN."""
+    differs: Flags = present != goal
     if noise is not None:
-        differs &= ~(np.abs(wanted - present) <= noise)
+        differs &= ~(np.abs(goal - present) <= noise)
     return differs.any(axis=(1, 2))

@@ -1,4 +1,4 @@
-"""Solve bodies: each limb by itself first, then all of a body for what limbs alone do not reach."""
+"""Solve bodies: first each limb by itself, then the whole body if limbs alone do not reach."""
 
 from __future__ import annotations
 
@@ -15,279 +15,274 @@ from ...core.solving.giving_way import STRENGTHS
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
 from ..frames.places import Places
-from ..frames.side import bent_to
+from ..frames.side import bend_to_side
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import Asked
 from ..reading.spaces import transform_direction
 from ..trees.body_floor import BodyFloor
-from ..trees.body_limbs import BodyLimb, find_carried, limbs_alike
+from ..trees.body_limbs import BodyLimb, find_carried, group_limbs
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .limb_solve import LimbPoses, LimbSolve
 
 
 class BodySolve(FrameSolve):
-    """B bodies alike, compiled.
+    """B similar bodies, compiled.
 
-    A body whose limbs all reach stands as these do by themselves. Where one does not, all bones
-    look for the pose nearest to that in which it does; so the farther a target is out of reach,
-    the more the body goes along.
+    If all limbs reach their targets by themselves, their poses are the result. If one does not, all
+    bones are solved for the nearest pose in which it does: the farther a target is out of reach,
+    the more the body moves with it.
     """
 
     def __init__(self, driven: Sequence[Driven]) -> None:
         """Compile bodies that have the same key."""
         super().__init__(driven)
-        bodies = [each for each in driven if isinstance(each, BodyPlan)]
+        bodies = [body for body in driven if isinstance(body, BodyPlan)]
         pulls = [[spec.body.pull for spec in body.specs if spec.body] for body in bodies]
         self._pulls = np.array(pulls)
         self._shares = np.array([[spec.influence for spec in body.specs] for body in bodies])
-        self._standing = bodies[0].standing
-        if self._standing is not None:
-            points = [body.standing.points for body in bodies if body.standing is not None]
+        self._above_floor = bodies[0].above_floor
+        if self._above_floor is not None:
+            points = [body.above_floor.points for body in bodies if body.above_floor is not None]
             self._points = np.array(points)
         parents, limbs = bodies[0].hanging.parents, [body.limbs for body in bodies]
-        self._limbs = [LimbSolve(alike, bodies[0].poled) for alike in limbs_alike(limbs, parents)]
+        self._limbs = [LimbSolve(alike, bodies[0].poled) for alike in group_limbs(limbs, parents)]
         self._is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
         carries = find_carried(bodies[0].limbs, parents)
-        self._is_end = ~carries.any(axis=1)
-        # Limbs that grow reach by themselves wherever the body goes, with toes that only turn.
+        self._carries_none = ~carries.any(axis=1)
+        # Limbs that stretch reach by themselves anywhere, if they carry only single bones (toes).
         turns = np.array([chain.only_turns for chain in bodies[0].live_chains])
-        grows = np.array([[chain.may_grow for chain in each.live_chains] for each in bodies])
+        grows = np.array([[chain.may_grow for chain in body.live_chains] for body in bodies])
         self._grows = grows & ~(carries & ~turns).any(axis=1)
-        self._goes_along = carries | np.eye(len(turns), dtype=np.bool_)
+        self._moves_with = carries | np.eye(len(turns), dtype=np.bool_)
         pairs = [limb for limb in bodies[0].limbs if limb.bends_with_body]
         rows = [(*limb.rows[:2], limb.tip_after, *limb.chains) for limb in pairs]
         self._pairs = np.array(rows, dtype=np.int64).reshape(-1, 4).T
         flips = np.array([[spec.options.use_flip_bend for spec in body.specs] for body in bodies])
-        self._ways_to_bend = np.where(flips, -1.0, 1.0)[..., None]
+        self._bend_signs = np.where(flips, -1.0, 1.0)[..., None]
 
     def _solve(
-        self, asked: Asked, places: Places, frames: ChainFrames
+        self, inputs: Asked, places: Places, frames: ChainFrames
     ) -> tuple[ChainPoses, SolvedPoses]:
-        """Return the poses that bodies start from, and as solved."""
-        posing = replace(self._ask(asked, places, frames), floor=self._floor(asked, places))
-        found = self._reach(asked, places, posing.goals, posing.frames, posing.start)
-        ends = found.poses.joints[:, frames.hanging.count :]
-        lacking, pulls = posing.goals.target_position - ends, self._pulls[asked.rows]
+        """Return the start poses and the solved poses of bodies."""
+        posing = replace(self._ask(inputs, places, frames), floor=self._floor(inputs, places))
+        result = self._reach(inputs, places, posing.goals, posing.frames, posing.start)
+        ends = result.poses.joints[:, frames.hanging.count :]
+        missing, pulls = posing.goals.target_position - ends, self._pulls[inputs.rows]
         posing = replace(
             posing,
-            goals=replace(posing.goals, target_position=ends + pulls[..., None] * lacking),
+            goals=replace(posing.goals, target_position=ends + pulls[..., None] * missing),
         )
-        slack = self.settings.tolerance[asked.rows] / places.unit[asked.rows][:, None]
-        slack += LENGTHS_AGREE * frames.lengths(found.poses)
-        is_short = pulls * np.linalg.norm(lacking, axis=2) > slack
-        let_go = (self._grows[asked.rows] & ~is_short) @ self._goes_along
-        gives_way = (is_short & ~let_go & asked.is_followed).any(axis=1)
+        tolerance = self.settings.tolerance[inputs.rows] / places.unit[inputs.rows][:, None]
+        tolerance += LENGTHS_AGREE * frames.lengths(result.poses)
+        is_short = pulls * np.linalg.norm(missing, axis=2) > tolerance
+        is_released = (self._grows[inputs.rows] & ~is_short) @ self._moves_with
+        gives_way = (is_short & ~is_released & inputs.is_followed).any(axis=1)
         if posing.floor is not None:
-            heights = posing.floor.heights(found.poses.matrices, found.poses.joints)
-            gives_way |= (heights < -slack.min(axis=1, keepdims=True)).any(axis=1)
-        left = np.flatnonzero(gives_way)
-        if left.size:
-            some, alone = asked.take(left), found.take(left)
-            held = _without(posing.take(left), let_go[left])
-            faded = self._fade(some, places, held, alone)
-            found = found.put(left, self._give_way(some, places, faded, alone))
-        return posing.start, found
+            heights = posing.floor.heights(result.poses.matrices, result.poses.joints)
+            gives_way |= (heights < -tolerance.min(axis=1, keepdims=True)).any(axis=1)
+        rows = np.flatnonzero(gives_way)
+        if rows.size:
+            some, alone = inputs.take(rows), result.take(rows)
+            pulling = _without(posing.take(rows), is_released[rows])
+            faded = self._fade(some, places, pulling, alone)
+            result = result.put(rows, self._give_way(some, places, faded, alone))
+        return posing.start, result
 
-    def _floor(self, asked: Asked, places: Places) -> BodyFloor | None:
-        """Return the floors of some of the bodies; None where they have none."""
-        if self._standing is None or asked.floors is None:
+    def _floor(self, inputs: Asked, places: Places) -> BodyFloor | None:
+        """Return the floors of some of the bodies; None if they have none."""
+        if self._above_floor is None or inputs.floors is None:
             return None
-        points, from_world = self._points[asked.rows], places.from_world[asked.rows]
-        return BodyFloor.of(self._standing.rows, points, from_world, asked.floors)
+        points, from_world = self._points[inputs.rows], places.from_world[inputs.rows]
+        return BodyFloor.of(self._above_floor.rows, points, from_world, inputs.floors)
 
     def _reach(
         self,
-        asked: Asked,
+        inputs: Asked,
         places: Places,
         goals: Goals,
         frames: ChainFrames,
         pose: ChainPoses,
         chosen: Flags | None = None,
-        found: SolvedPoses | None = None,
+        before: SolvedPoses | None = None,
     ) -> SolvedPoses:
-        """Return bodies in a pose with limbs solved by themselves, those above first.
+        """Return bodies in a pose with limbs solved by themselves, carrying limbs first.
 
         Args:
-            asked: What is asked of the bodies.
-            places: Where all bodies hang.
-            goals: Of all chains of these.
-            frames: Theirs.
-            pose: Where bones of no limb stay.
-            chosen: Whose limbs are solved, by chains, shape (b, E); None for all.
-            found: How all have ended before; None for no solve.
+            inputs: Inputs of the bodies.
+            places: Places of all bodies.
+            goals: Goals of all chains of the bodies.
+            frames: Frames of the bodies.
+            pose: Pose of the bones that belong to no limb.
+            chosen: Which chains' limbs to solve, shape (b, E); None for all.
+            before: Result of an earlier solve; None without one.
         """
-        endings = _Endings(asked, frames, found)
+        results = _LimbResults(inputs, frames, before)
         pulls = np.broadcast_to(np.asarray(goals.weight) > 0.0, goals.target_position.shape[:2])
-        is_chosen = np.tile(asked.is_followed, (len(asked.rows), 1))
+        is_chosen = np.tile(inputs.is_followed, (len(inputs.rows), 1))
         if chosen is not None:
             is_chosen &= chosen
         rotations, heads = pose.rotations.copy(), pose.joints[:, 0].copy()
         scale, slides = pose.scale.copy(), None if pose.slides is None else pose.slides.copy()
         for solve in self._limbs:
             carries = False
-            for limb, rows, alone in solve.posed(asked, places, pose, is_chosen):
+            for limb, rows, limb_poses in solve.posed(inputs, places, pose, is_chosen):
                 chains = list(limb.chains)
-                own = rows[:, None], limb.rows
-                rotations[own] = alone.rotations
-                if alone.scale is not None:
-                    scale[own] = alone.scale
-                if slides is not None and alone.slides is not None:
-                    slides[own] = alone.slides
+                bones = rows[:, None], limb.rows
+                rotations[bones] = limb_poses.rotations
+                if limb_poses.scale is not None:
+                    scale[bones] = limb_poses.scale
+                if slides is not None and limb_poses.slides is not None:
+                    slides[bones] = limb_poses.slides
                 if limb.above < 0:
-                    # The limb of the root brings all of the body along.
-                    ends = heads[rows, None] + alone.ends
+                    # The limb of the root moves the whole body.
+                    ends = heads[rows, None] + limb_poses.ends
                     heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
-                carries |= not self._is_end[chains].all()
-                endings.note(limb, rows, alone, pulls[rows][:, chains])
+                carries |= not self._carries_none[chains].all()
+                results.note(limb, rows, limb_poses, pulls[rows][:, chains])
             if carries:
                 pose = frames.rooted(heads).posed(rotations, scale, slides)
         pose = frames.rooted(heads).posed(rotations, scale, slides)
-        return SolvedPoses(endings.solutions(pose), pose, endings.tip_gaps)
+        return SolvedPoses(results.solutions(pose), pose, results.tip_gaps)
 
-    def _fade(self, asked: Asked, places: Places, posing: Posing, alone: SolvedPoses) -> Posing:
-        """Return bodies of which chains with less influence are asked for less.
+    def _fade(self, inputs: Asked, places: Places, posing: Posing, alone: SolvedPoses) -> Posing:
+        """Return bodies with closer goals for chains with partial influence.
 
-        That is their share of the way from where they are in bodies without them: so a body
-        changes steadily as one of its chains fades in or out, pinned or not.
+        The goal is that share of the way from the effector's place in a body without these chains:
+        so a body moves continuously while one of its chains fades in or out, pinned or not.
         """
-        share, goals = self._shares[asked.rows], posing.goals
-        fades = (share > 0.0) & (share < 1.0) & asked.is_followed
+        share, goals = self._shares[inputs.rows], posing.goals
+        fades = (share > 0.0) & (share < 1.0) & inputs.is_followed
         if not fades.any():
             return posing
         weight, without = np.where(fades, 0.0, goals.weight), alone.poses
         others = np.flatnonzero((weight > 0.0).any(axis=1))
         if others.size:
-            rest = replace(posing, goals=replace(goals, weight=weight)).take(others)
-            given = self._give_way(asked.take(others), places, rest, alone.take(others))
-            without = without.put(others, given.poses)
+            other_posing = replace(posing, goals=replace(goals, weight=weight)).take(others)
+            result = self._give_way(inputs.take(others), places, other_posing, alone.take(others))
+            without = without.put(others, result.poses)
         share, targets = np.where(fades, share, 1.0)[..., None], goals.target_position
         ends = without.joints[:, posing.frames.hanging.count :]
         targets = np.where(fades[..., None], ends + share * (targets - ends), targets)
         tips = posing.tips
         if tips is not None:
-            tips = tips.nearer_to(posing.frames, without, share[:, list(tips.chains), 0])
+            tips = tips.interpolated(posing.frames, without, share[:, list(tips.chains), 0])
         return replace(posing, goals=replace(goals, target_position=targets), tips=tips)
 
     def _give_way(
-        self, asked: Asked, places: Places, posing: Posing, alone: SolvedPoses
+        self, inputs: Asked, places: Places, posing: Posing, alone: SolvedPoses
     ) -> SolvedPoses:
-        """Return the poses nearest to those of limbs by themselves in which all goals are met.
+        """Return the poses nearest to those of limbs by themselves that meet all goals.
 
-        As far as they can be, in the order of their priorities. Limbs that carry no others then
-        reach by themselves if the body was to bring them only part of the way, or pull softly.
+        Goals that cannot all be met count by priority. Limbs that carry no others then reach by
+        themselves, if the body has to move them only part of the way or if they pull softly.
         """
         assert self._joints is not None
-        joints = self._joints.take(asked.rows)
-        nearby = replace(posing, near=alone.poses)
+        joints = self._joints.take(inputs.rows)
+        near_posing = replace(posing, near=alone.poses)
         if self.settings.like.stretches or posing.frames.slide is not None:
             poses, start = alone.poses, posing.start
-            grown = posing.frames.posed(start.rotations, poses.scale, poses.slides)
-            nearby = replace(nearby, start=grown, chains=None)
-        found = solve_with_joints(nearby, joints, None)
-        found = self._unfold(posing.frames, found, asked.rows)
-        found = turn_tips(nearby, found, None if self.settings.joints is None else joints)
-        codes, is_partial = found.solutions.status_code, self._pulls[asked.rows] < 1.0
+            stretched = posing.frames.posed(start.rotations, poses.scale, poses.slides)
+            near_posing = replace(near_posing, start=stretched, chains=None)
+        result = solve_with_joints(near_posing, joints, None)
+        result = self._unfold(posing.frames, result, inputs.rows)
+        result = turn_tips(near_posing, result, None if self.settings.joints is None else joints)
+        codes, is_partial = result.solutions.status_code, self._pulls[inputs.rows] < 1.0
         is_short = codes != REACHED
-        # What has arrived has arrived at its share of the way.
-        codes = np.where(is_partial & ~self._is_end & ~is_short, BLENDED, codes)
-        found = replace(found, solutions=replace(found.solutions, status_code=codes))
-        alone_after = is_partial | (self._is_soft & is_short)
-        alone_after &= self._is_end
-        alone_after |= self._grows[asked.rows] @ self._goes_along
-        if not (alone_after & asked.is_followed).any():
-            return found
-        frames = posing.frames.rooted(found.poses.joints[:, 0])
-        after = self._reach(asked, places, posing.goals, frames, found.poses, alone_after, found)
+        # Reached here means: reached the goal at its share of the way.
+        codes = np.where(is_partial & ~self._carries_none & ~is_short, BLENDED, codes)
+        result = replace(result, solutions=replace(result.solutions, status_code=codes))
+        chosen = is_partial | (self._is_soft & is_short)
+        chosen &= self._carries_none
+        chosen |= self._grows[inputs.rows] @ self._moves_with
+        if not (chosen & inputs.is_followed).any():
+            return result
+        frames = posing.frames.rooted(result.poses.joints[:, 0])
+        after = self._reach(inputs, places, posing.goals, frames, result.poses, chosen, result)
         if posing.floor is None:
             return after
-        # By themselves limbs know of no floor.
+        # Limbs solved by themselves ignore the floor: reject bodies that go deeper.
         before, now = (
-            posing.floor.heights(each.poses.matrices, each.poses.joints) for each in (found, after)
+            posing.floor.heights(one.poses.matrices, one.poses.joints) for one in (result, after)
         )
-        slack = LENGTHS_AGREE * frames.lengths(found.poses).max(axis=1, keepdims=True)
-        stay = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
-        return after.put(stay, found.take(stay))
+        slack = LENGTHS_AGREE * frames.lengths(result.poses).max(axis=1, keepdims=True)
+        deeper = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
+        return after.put(deeper, result.take(deeper))
 
-    def _unfold(self, frames: ChainFrames, found: SolvedPoses, rows: Indices) -> SolvedPoses:
-        """Return bodies whose nearly straight limbs of two bones bend to the sides of these.
+    def _unfold(self, frames: ChainFrames, result: SolvedPoses, rows: Indices) -> SolvedPoses:
+        """Return bodies whose nearly straight two-bone limbs bend to their preferred sides.
 
-        A body knows of no sides: what it pulls straight it leaves bent by a hair to any of them,
-        and whatever starts from that pose would take it for a bend.
-
-        Args:
-            frames: Of the bodies.
-            found: As solved.
-            rows: Which bodies these are, shape (b,).
+        The solve of a body ignores bend sides. It leaves a straightened limb slightly bent to an
+        arbitrary side, and a solve that starts from that pose would keep this side.
         """
         if not self._pairs.size:
-            return found
-        pose, levers, (first, second, after, chains) = found.poses, self._levers[rows], self._pairs
-        # Whatever else they carry.
+            return result
+        pose, levers, (first, second, after, chains) = result.poses, self._levers[rows], self._pairs
+        # Levers along the limb, whatever else its bones carry.
         is_last = (after < 0)[:, None]
         levers[:, first] = frames.ways[:, second]
         levers[:, second] = np.where(is_last, frames.ends[:, chains], frames.ways[:, after])
-        wanted = transform_direction(pose.matrices[:, : frames.hanging.count], levers)
+        directions = transform_direction(pose.matrices[:, : frames.hanging.count], levers)
         side = transform_direction(pose.matrices[:, first], frames.hints[:, chains])
-        side *= self._ways_to_bend[rows][:, chains] * frames.is_bent[:, chains, None]
-        bent = bent_to(wanted[:, first], wanted[:, second], side)
+        side *= self._bend_signs[rows][:, chains] * frames.is_bent[:, chains, None]
+        bent = bend_to_side(directions[:, first], directions[:, second], side)
         if bent is None:
-            return found
-        wanted[:, first], wanted[:, second] = bent
-        kept = np.ones(frames.hanging.count, dtype=np.bool_)
-        kept[[*first, *second]] = False
-        unfolded = frames.rooted(pose.joints[:, 0]).pointed(pose, pose, levers, wanted, kept)
-        return replace(found, poses=unfolded)
+            return result
+        directions[:, first], directions[:, second] = bent
+        fixed = np.ones(frames.hanging.count, dtype=np.bool_)
+        fixed[[*first, *second]] = False
+        unfolded = frames.rooted(pose.joints[:, 0]).pointed(pose, pose, levers, directions, fixed)
+        return replace(result, poses=unfolded)
 
 
-def _without(posing: Posing, let_go: Flags) -> Posing:
-    """Return bodies which some of their chains (b, E) neither pull nor hold; floors hold all."""
-    weight = np.where(let_go, 0.0, posing.goals.weight)
-    if posing.floor is not None or not let_go.any() or not weight.any(axis=1).all():
+def _without(posing: Posing, is_released: Flags) -> Posing:
+    """Return bodies without the goals of released chains (b, E); a floor keeps all goals."""
+    weight = np.where(is_released, 0.0, posing.goals.weight)
+    if posing.floor is not None or not is_released.any() or not weight.any(axis=1).all():
         return posing
     return replace(posing, goals=replace(posing.goals, weight=weight))
 
 
-class _Endings:
-    """How the limbs of b bodies have ended by themselves."""
+class _LimbResults:
+    """The results of limbs of b bodies that were solved by themselves."""
 
-    def __init__(self, asked: Asked, frames: ChainFrames, found: SolvedPoses | None) -> None:
-        count, chains = len(asked.rows), len(asked.is_followed)
+    def __init__(self, inputs: Asked, frames: ChainFrames, before: SolvedPoses | None) -> None:
+        count, chains = len(inputs.rows), len(inputs.is_followed)
         self._forces: Array | None = np.zeros((count, chains + 1))
         self._codes = np.full((count, chains), REACHED)
         self._residuals, self.tip_gaps = np.zeros((2, count, chains))
-        self._used = np.zeros(count, dtype=np.int64)
+        self._iterations = np.zeros(count, dtype=np.int64)
         self._holds = np.zeros((count, frames.hanging.count, 3), dtype=np.bool_)
-        if found is not None:
-            before, self.tip_gaps = found.solutions, found.tip_gaps.copy()
-            self._codes, self._residuals = before.status_code.copy(), before.residual.copy()
-            self._used = np.array(before.iterations)
-            self._holds, self._forces = before.holds.copy(), before.forces
+        if before is not None:
+            solutions, self.tip_gaps = before.solutions, before.tip_gaps.copy()
+            self._codes, self._residuals = solutions.status_code.copy(), solutions.residual.copy()
+            self._iterations = np.array(solutions.iterations)
+            self._holds, self._forces = solutions.holds.copy(), solutions.forces
 
-    def note(self, limb: BodyLimb, rows: Indices, found: LimbPoses, pulls: Flags) -> None:
-        """Note how a limb of some of the bodies has ended, whose chains pulled at these or not."""
+    def note(self, limb: BodyLimb, rows: Indices, poses: LimbPoses, pulls: Flags) -> None:
+        """Note the result of a limb in some bodies, and which of its chains pulled at these."""
         chains = rows[:, None], limb.chains
-        # What the body could not bring all the way is still held back by what holds the body.
-        before, own = self._codes[chains], found.codes
-        self._codes[chains] = np.where(pulls & (before != REACHED) & (own != REACHED), before, own)
-        self._residuals[chains], self.tip_gaps[chains] = found.residuals, found.tip_gaps
-        self._used[rows] += found.used
-        if found.holds is not None:
-            bones = limb.rows[: found.holds.shape[1]]
-            inside = bones < self._holds.shape[1]
-            self._holds[rows[:, None], bones[inside]] = found.holds[:, inside]
+        # Chains that pulled and still miss their target keep the status of the body's solve.
+        old, new = self._codes[chains], poses.codes
+        self._codes[chains] = np.where(pulls & (old != REACHED) & (new != REACHED), old, new)
+        self._residuals[chains], self.tip_gaps[chains] = poses.residuals, poses.tip_gaps
+        self._iterations[rows] += poses.iterations
+        if poses.holds is not None:
+            bones = limb.rows[: poses.holds.shape[1]]
+            is_solved = bones < self._holds.shape[1]
+            self._holds[rows[:, None], bones[is_solved]] = poses.holds[:, is_solved]
 
     def solutions(self, pose: ChainPoses) -> Solutions:
-        """Return this as a solve of the bodies tells it."""
-        count, rotations = len(self._used), pose.rotations[:, : self._holds.shape[1]]
+        """Return the results as ``Solutions`` of the bodies in a pose."""
+        count, rotations = len(self._iterations), pose.rotations[:, : self._holds.shape[1]]
         return Solutions(
             joint_positions=pose.joints,
             chain_rotation_wxyz=np.tile((1.0, 0.0, 0.0, 0.0), (count, 1)),
             tip_rotation_wxyz=None,
             residual=self._residuals,
-            iterations=self._used,
+            iterations=self._iterations,
             status_code=self._codes,
             local_rotations_wxyz=rotation.quaternion_from_matrix(rotations),
             slides=np.zeros(self._holds.shape[:2]),

@@ -1,4 +1,4 @@
-"""Live chains or trees alike, of any number of armature objects, compared and solved as arrays."""
+"""Batches of similar live chains or trees, compared and solved as arrays."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from ..reading.world import LARGEST, WorldMatrices, is_sound
 from .batch import Batch
 from .batch_rigs import BatchRigs, Members, bases_of
 from .body_solve import BodySolve
-from .changes import Change, Kind
-from .followed import Followed
-from .gone_back import GoneBack
-from .isolating import solve_again
+from .changes import Change, ChannelKind
+from .followed import Anchors
+from .gone_back import RevertedPoses
+from .isolating import solve_rows
 from .rig_state import RigState
 
-# What starts from its own last pose reads it back as float32: differences of that size are no
-# movement.
+# Greatest difference of rotation channels that does not count as movement: chains that start from
+# their last pose read it back as float32.
 CURRENT_NOISE = 1e-6
-NOBODY = np.zeros((), dtype=np.bool_)
+NO_CHAIN = np.zeros((), dtype=np.bool_)
 NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
 
 
 class ChainBatch(Batch):
-    """B live chains, or trees of E chains, alike, of k bones, in one dependency graph."""
+    """B similar live chains, or trees of E chains, with k bones in one dependency graph."""
 
     def __init__(self, members: Members, *, is_even: bool) -> None:
         """Compile chains or trees that have the same key.
 
         Args:
             members: The chains or trees.
-            is_even: Whether all of them hang in spaces that keep their shape, and a chain is rigid.
+            is_even: Whether all their bases keep their shape, and single chains are rigid.
         """
         super().__init__(members, is_even=is_even)
         self._solve: BaseSolve | FrameSolve
@@ -54,45 +54,45 @@ class ChainBatch(Batch):
         chains = len(first.live_chains)
         if is_even and not first.is_tree:
             self._solve = BaseSolve(self.driven)
-            self._rigs = BatchRigs(self._members, lambda: bases_of(self._members), Bases.differ)
+            self._rigs = BatchRigs(self._members, lambda: bases_of(self._members), Bases.find_moved)
         else:
             floats = first.hanging.floats
             solve = BodySolve(self.driven) if floats else FrameSolve(self.driven, is_even=is_even)
             self._solve = solve
-            differ = partial(Places.differ, owns_root=solve.owns_root)
-            self._rigs = BatchRigs(self._members, self._find_places, differ)
-        specs = [spec for each in self.driven for spec in each.specs]
+            find_moved = partial(Places.find_moved, owns_root=solve.owns_root)
+            self._rigs = BatchRigs(self._members, self._find_places, find_moved)
+        specs = [spec for tree in self.driven for spec in tree.specs]
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         poles = [spec.pole for spec in specs if spec.pole]
-        self._poles = Followed(poles, "pole") if poles else None
-        floors = [each.specs[0].floor for each in self.driven if first.hanging.floats]
-        self._floors = Followed([each for each in floors if each], "floor") if any(floors) else None
+        self._poles = Anchors(poles, "pole") if poles else None
+        floors = [tree.specs[0].floor for tree in self.driven if first.hanging.floats]
+        self._floors = Anchors([one for one in floors if one], "floor") if any(floors) else None
         self._easing = specs[0].easing
         count, bones = len(self.driven), len(first.bones)
         self._shape = (count, chains)
-        # Which bones each chain drives.
+        # One where a chain (row) drives a bone (column).
         self._drives = np.zeros((chains, bones), dtype=np.int64)
-        for chain, own in enumerate(first.hanging.rows):
-            self._drives[chain, list(own)] = 1
-        # Which chains have all that they follow, what any of these pulls, and whether all are fine.
+        for chain, rows in enumerate(first.hanging.rows):
+            self._drives[chain, list(rows)] = 1
+        # Chains with usable targets and poles, trees that any of these pulls; whether all have.
         self._is_followed = np.zeros(self._shape, dtype=np.bool_)
         self._has_pull = np.zeros(count, dtype=np.bool_)
         self._is_sound = False
-        self._wanted: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
-        self._gone_back = GoneBack(self.driven, self.states, self._followed)
-        # What chains have started from that start from what stands there.
+        self._results: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
+        self._reverted = RevertedPoses(self.driven, self.states, self._followed)
+        # Last start channels of chains that start from their present pose, by kind.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
         self._noise: Array | None = None
-        # The solutions of which these show a share.
+        # Last solutions of chains with partial influence, which show only a share of them.
         self._whole: Array | None = None
         if self._solve.settings.is_current:
             self._noise = np.where(first.is_current, CURRENT_NOISE, 0.0)[:, None]
-            self._starts["channels"] = self._wanted.copy()
+            self._starts["channels"] = self._results.copy()
             if not self._solve.settings.is_whole:
-                self._whole = np.full(self._wanted.shape, np.nan)
+                self._whole = np.full(self._results.shape, np.nan)
             if self.live_chains[0].slide is not None:
                 self._starts["location"] = np.full((count, bones, 3), np.nan)
-        # At which frames chains that ease were solved last.
+        # Frames of the last solves of chains that ease.
         self._frames = np.full(count, np.nan)
 
     def _find_places(self) -> Places:
@@ -103,55 +103,55 @@ class ChainBatch(Batch):
     def changes(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
     ) -> list[Change]:
-        """Solve what has another input than before; return what is not as it should be.
+        """Solve chains whose inputs have changed; return channels that differ from the solution.
 
         Args:
-            world: Where targets and poles are.
-            moment: When the update happens.
-            is_foreign: Whether an armature object stands as another window's graph wrote it:
-                answering that would go back and forth for ever.
+            world: World matrices of targets, poles and floors.
+            moment: Time of the update.
+            is_foreign: Returns whether another window's graph wrote the present pose of an armature
+                object: two graphs that correct each other would never stop.
         """
         has_changed = self._read_followed(world)
         has_new_poses = self._rigs.read(has_changed)
         has_changed |= self._have_new_starts()
-        # What could not be solved is tried again.
+        # Retry chains that could not be solved.
         if self._failed:
             has_changed[list(self._failed)] = True
-        is_asked = (has_changed | self._is_on_its_way(moment)) & self._has_pull
+        is_due = (has_changed | self._has_time_passed(moment)) & self._has_pull
         if has_new_poses:
-            self._note_gone_back(moment, is_foreign)
-        if has_new_poses or is_asked.any():
-            self._gone_back.update(moment, is_asked)
-        rows = is_asked.nonzero()[0]
+            self._note_reverted(moment, is_foreign)
+        if has_new_poses or is_due.any():
+            self._reverted.update(moment, is_due)
+        rows = is_due.nonzero()[0]
         if rows.size:
             self._solve_rows(rows, moment, has_changed)
         elif not has_new_poses:
             return []
-        wanted, others = self._wanted, self._others()
+        goal, others = self._results, self._others()
         if self.errors:
-            kept = self._find_kept()
-            wanted = np.where(kept, self._rigs.present, wanted)
+            is_unsolved = self._find_unsolved()
+            goal = np.where(is_unsolved, self._rigs.present, goal)
             others = {
-                name: np.where(kept, self._rigs.gather(name).reshape(values.shape), values)
+                name: np.where(is_unsolved, self._rigs.gather(name).reshape(values.shape), values)
                 for name, values in others.items()
             }
-        return self._rigs.changes(wanted, is_asked, is_foreign, self._noise, others)
+        return self._rigs.changes(goal, is_due, is_foreign, self._noise, others)
 
     def _read_followed(self, world: WorldMatrices) -> Flags:
-        """Read targets and poles, and note what is wrong; tell what moves by them, shape (B,)."""
+        """Read targets, poles and floors; return which chains or trees they change, shape (B,)."""
         self.errors = {}
         has_moved = self._targets.read(world, self.errors)
         if self._poles is not None:
-            of_poles: dict[int, str] = {}
-            has_moved[self._poled] |= self._poles.read(world, of_poles)
-            for i, text in of_poles.items():
+            pole_errors: dict[int, str] = {}
+            has_moved[self._poled] |= self._poles.read(world, pole_errors)
+            for i, text in pole_errors.items():
                 self.errors.setdefault(int(self._poled[i]), text)
         has_changed: Flags = has_moved.reshape(self._shape)
         if self._floors is not None:
-            of_floors: dict[int, str] = {}
-            has_changed |= self._floors.read(world, of_floors)[:, None]
-            for row, text in of_floors.items():
-                self._tell([row], text)
+            floor_errors: dict[int, str] = {}
+            has_changed |= self._floors.read(world, floor_errors)[:, None]
+            for row, text in floor_errors.items():
+                self._note_error([row], text)
         if not self.errors and self._is_sound:
             return has_changed.any(axis=1)
         is_followed = np.ones(self._shape, dtype=np.bool_)
@@ -159,26 +159,26 @@ class ChainBatch(Batch):
         has_changed = (has_changed & is_followed) | (is_followed != self._is_followed)
         self._is_followed = is_followed
         self._has_pull = (self._solve.settings.weights * is_followed).any(axis=1)
-        self._tell((~self._has_pull).nonzero()[0].tolist(), NO_WEIGHT)
+        self._note_error((~self._has_pull).nonzero()[0].tolist(), NO_WEIGHT)
         self._is_sound = not self.errors
         return has_changed.any(axis=1)
 
-    def _tell(self, rows: list[int], text: str) -> None:
-        """Note what is wrong with all chains of trees that have no other error."""
+    def _note_error(self, rows: list[int], text: str) -> None:
+        """Note an error of all chains of some trees, for those without another error."""
         for row in rows:
             for chain in range(self._shape[1]):
                 self.errors.setdefault(row * self._shape[1] + chain, text)
 
-    def _find_kept(self) -> Flags:
-        """Return the bones that only chains drive that cannot be solved, shape (B, k, 1)."""
+    def _find_unsolved(self) -> Flags:
+        """Return the bones that only unsolvable chains drive, shape (B, k, 1)."""
         is_sound = self._has_pull.copy()
         is_sound[list(self._failed)] = False
         drives = (self._is_followed & is_sound[:, None]).astype(np.int64) @ self._drives
-        kept: Flags = (drives == 0)[:, :, None]
-        return kept
+        is_unsolved: Flags = (drives == 0)[:, :, None]
+        return is_unsolved
 
     def _followed(self, row: int) -> bytes:
-        """Return where all is that a chain or tree follows or does not pass, to compare."""
+        """Return the matrices of targets, poles and floor of a chain or tree, to compare."""
         matrices = self._targets.matrices.reshape(*self._shape, 4, 4)[row]
         targets: bytes = matrices.tobytes()
         poles = b""
@@ -187,73 +187,73 @@ class ChainBatch(Batch):
         floor = b"" if self._floors is None else self._floors.matrices[row].tobytes()
         return targets + poles + floor
 
-    def _note_gone_back(self, moment: Moment, is_foreign: Callable[[RigState], bool]) -> None:
-        """Note bones that stand neither as their chains have put them nor as keys do."""
+    def _note_reverted(self, moment: Moment, is_foreign: Callable[[RigState], bool]) -> None:
+        """Note bones whose channels come neither from their chains nor from keys."""
         if moment.is_new:
             return
-        differs = self._rigs.present != self._wanted
+        differs = self._rigs.present != self._results
         if not differs.any():
             return
-        differs = differs.any(axis=2) & self._has_pull[:, None] & ~np.isnan(self._wanted[..., 0])
-        # These take over what stands there.
+        differs = differs.any(axis=2) & self._has_pull[:, None] & ~np.isnan(self._results[..., 0])
+        # These bones start from their present pose, so nothing is reverted.
         differs[:, self.driven[0].is_current] = False
         for row in differs.any(axis=1).nonzero()[0].tolist():
-            own, state = self.driven[row], self.states[row]
-            if not all(each.is_settled for each in own.live_chains):
-                is_start = self._rigs.present[row] == own.start.astype(np.float32)
+            tree, state = self.driven[row], self.states[row]
+            if not all(chain.is_settled for chain in tree.live_chains):
+                is_start = self._rigs.present[row] == tree.start.astype(np.float32)
                 differs[row] &= ~is_start.all(axis=1)
-            is_own = state.uid in moment.given_back or row in self._failed
-            if not is_own and not is_foreign(state):
-                self._gone_back.note(row, differs[row])
+            is_ours = state.uid in moment.given_back or row in self._failed
+            if not is_ours and not is_foreign(state):
+                self._reverted.note(row, differs[row])
 
     def _have_new_starts(self) -> Flags:
-        """Tell which chains start from another pose than before, and than they were left in, (B,).
+        """Return which chains are in a pose that is neither their last start nor result, (B,).
 
-        What a solve has left there is no new start: from its own results it would go on for ever.
+        A result does not count as a new start: chains would solve from their results for ever.
         """
         if not self._starts:
-            return NOBODY
-        is_current, left = self.driven[0].is_current, {"channels": self._wanted} | self._others()
-        is_before = np.ones(len(self.driven), dtype=np.bool_)
-        is_left = is_before.copy()
-        for name, values in self._starting().items():
-            is_before &= (values == self._starts[name])[:, is_current].all(axis=(1, 2))
-            # NaN, where nothing has been solved, is near to nothing.
-            is_near = np.abs(values - left.get(name, np.nan)) <= CURRENT_NOISE
-            is_left &= is_near[:, is_current].all(axis=(1, 2))
-        return ~is_before & ~is_left
+            return NO_CHAIN
+        is_current, result = self.driven[0].is_current, {"channels": self._results} | self._others()
+        is_last_start = np.ones(len(self.driven), dtype=np.bool_)
+        is_result = is_last_start.copy()
+        for name, values in self._start_channels().items():
+            is_last_start &= (values == self._starts[name])[:, is_current].all(axis=(1, 2))
+            # NaN, where nothing has been solved, is close to no value.
+            is_near = np.abs(values - result.get(name, np.nan)) <= CURRENT_NOISE
+            is_result &= is_near[:, is_current].all(axis=(1, 2))
+        return ~is_last_start & ~is_result
 
-    def _starting(self) -> dict[str, npt.NDArray[np.floating]]:
-        """Return what chains that start from what stands there start from, (B, k, size) each."""
+    def _start_channels(self) -> dict[str, npt.NDArray[np.floating]]:
+        """Return the present channels that chains start from, (B, k, size), by kind."""
         present = self._rigs.present
         return {
-            name: present if name == "channels" else self._rigs.gather(name).reshape(known.shape)
-            for name, known in self._starts.items()
+            name: present if name == "channels" else self._rigs.gather(name).reshape(last.shape)
+            for name, last in self._starts.items()
         }
 
-    def _is_on_its_way(self, moment: Moment) -> Flags:
-        """Tell for which chains that ease time has passed, shape (B,) or for all alike."""
+    def _has_time_passed(self, moment: Moment) -> Flags:
+        """Return for which easing chains time has passed, shape (B,) or one for all."""
         if self._easing is None:
-            return NOBODY
-        is_begun = moment.is_new and moment.frame == moment.first
-        is_another: Flags = self._frames != moment.frame
-        return is_another | is_begun
+            return NO_CHAIN
+        is_first_frame = moment.is_new and moment.frame == moment.first
+        is_other_frame: Flags = self._frames != moment.frame
+        return is_other_frame | is_first_frame
 
     def _solve_rows(self, rows: Indices, moment: Moment, has_changed: Flags) -> None:
-        """Solve chains or trees, those together of which the same chains can be followed."""
-        followed = self._is_followed[rows]
-        is_whole = followed.all()
-        for pattern in followed[:1] if is_whole else np.unique(followed, axis=0):
-            alike = rows if is_whole else rows[(followed == pattern).all(axis=1)]
+        """Solve chains or trees, in groups with the same usable targets."""
+        is_followed = self._is_followed[rows]
+        is_uniform = is_followed.all()
+        for pattern in is_followed[:1] if is_uniform else np.unique(is_followed, axis=0):
+            group = rows if is_uniform else rows[(is_followed == pattern).all(axis=1)]
             solve = partial(self._solve_together, moment, has_changed, pattern)
-            self._failed = solve_again(alike, solve, self._failed)
+            self._failed = solve_rows(group, solve, self._failed)
         for row, text in self._failed.items():
-            self._tell([row], text)
+            self._note_error([row], text)
 
     def _solve_together(
         self, moment: Moment, has_changed: Flags, is_followed: Flags, rows: Indices
     ) -> None:
-        starts = self._starting()
+        starts = self._start_channels()
         for name, values in starts.items():
             self._starts[name][rows] = values[rows]
         location = starts.get("location")
@@ -263,7 +263,7 @@ class ChainBatch(Batch):
         count = len(self.driven)
         pick = slice(None) if len(rows) == count else rows
         poles, floors = self._poles, self._floors
-        asked = Asked(
+        inputs = Asked(
             rows,
             self._targets.matrices.reshape(*self._shape, 4, 4)[pick],
             None if poles is None else poles.matrices[:, :3, 3].reshape(count, -1, 3)[pick],
@@ -272,102 +272,102 @@ class ChainBatch(Batch):
             None if location is None else location[pick].astype(np.float64),
             steps,
             None if steps is None else ~has_changed[pick],
-            whole=self._known(pick),
+            whole=self._last_solutions(pick),
             floors=None if floors is None else floors.matrices[pick],
         )
         is_mixed = bool(starts) and not self.driven[0].is_current.all()
-        # Blender has just set what is keyed: what stands there at a new frame no solve has left.
+        # At a new frame Blender has just set keyed channels: the present pose is no result.
         if is_mixed and moment.is_first and not moment.is_new:
-            solved, stepped = self._go_on(asked), list[Eased]()
+            solved, all_eased = self._stay_or_solve(inputs), list[Eased]()
         else:
-            solved, stepped = self._solved_where(asked)
+            solved, all_eased = self._solve_in_places(inputs)
         if starts and self._easing is None:
-            solved = self._brought_to_rest(asked, solved)
-        self._wanted[pick] = solved.channels
+            solved = self._bring_to_rest(inputs, solved)
+        self._results[pick] = solved.channels
         if self._whole is not None:
             self._whole[pick] = solved.whole
-        self._keep(rows, solved)
-        for row, each in zip(rows.tolist(), stepped, strict=False):
-            self.states[row].remember(self.live_chains[row], moment, each)
+        self._store(rows, solved)
+        for row, eased in zip(rows.tolist(), all_eased, strict=False):
+            self.states[row].remember(self.live_chains[row], moment, eased)
             self._frames[row] = moment.frame
 
     def _present(self, pick: Rows) -> Array:
-        """Return what stands on bones, (b, k, 4), or is stored of those that are not sound."""
+        """Return present rotation channels (b, k, 4), stored ones for bones that are not sound."""
         present = self._rigs.present[pick].astype(np.float64)
         if is_sound(present):
             return present
-        is_own = (np.abs(present) < LARGEST).all(axis=2, keepdims=True)
-        return np.where(is_own, present, self._solve.settings.stored[pick])
+        is_bone_sound = (np.abs(present) < LARGEST).all(axis=2, keepdims=True)
+        return np.where(is_bone_sound, present, self._solve.settings.stored[pick])
 
-    def _known(self, pick: Rows) -> Array | None:
-        """Return the solutions (b, k, 4) of which bones still show a share; NaN of others."""
+    def _last_solutions(self, pick: Rows) -> Array | None:
+        """Return the last solutions (b, k, 4) of unchanged bones; NaN for other bones."""
         if self._whole is None:
             return None
-        off = np.abs(self._rigs.present[pick] - self._wanted[pick])
-        return np.where((off <= CURRENT_NOISE).all(axis=2)[..., None], self._whole[pick], np.nan)
+        error = np.abs(self._rigs.present[pick] - self._results[pick])
+        return np.where((error <= CURRENT_NOISE).all(axis=2)[..., None], self._whole[pick], np.nan)
 
-    def _solved_where(self, asked: Asked) -> tuple[Solved, list[Eased]]:
-        """Return what brings chains or trees to their targets from where they hang."""
+    def _solve_in_places(self, inputs: Asked) -> tuple[Solved, list[Eased]]:
+        """Return the solution of chains or trees in their present places."""
         places = self._rigs.places
         if isinstance(self._solve, BaseSolve):
             assert isinstance(places, Bases)
-            is_all = len(asked.rows) == len(self.driven)
-            return self._solve.solved(asked, places if is_all else places.rows(asked.rows)), []
+            is_all = len(inputs.rows) == len(self.driven)
+            return self._solve.solved(inputs, places if is_all else places.rows(inputs.rows)), []
         assert isinstance(places, Places)
-        return self._solve.solved(asked, places)
+        return self._solve.solved(inputs, places)
 
-    def _go_on(self, asked: Asked) -> Solved:
-        """Return trees as they stand, where that is good enough; others solved from their starts.
+    def _stay_or_solve(self, inputs: Asked) -> Solved:
+        """Return trees in their present pose if a solve keeps it; solve others from their starts.
 
-        Some of their bones start from what stands there, others do not: together these are a start
-        that no solve has left, and from which the tree would move for nothing.
+        Only some bones of these trees start from the present pose. Such a start is not the result
+        of a solve: from it, a tree at rest would move.
         """
-        solved = self._solved_where(asked._replace(goes_on=True))[0]
-        moves = np.abs(solved.channels - asked.present) > CURRENT_NOISE
-        left = np.flatnonzero(moves.any(axis=(1, 2)))
-        if left.size:
-            return solved.put(left, self._solved_where(asked.take(left))[0])
+        solved = self._solve_in_places(inputs._replace(goes_on=True))[0]
+        moves = np.abs(solved.channels - inputs.present) > CURRENT_NOISE
+        moving = np.flatnonzero(moves.any(axis=(1, 2)))
+        if moving.size:
+            return solved.put(moving, self._solve_in_places(inputs.take(moving))[0])
         return solved
 
-    def _brought_to_rest(self, asked: Asked, solved: Solved) -> Solved:
-        """Solve what has not arrived again from its own results until it stays; return all.
+    def _bring_to_rest(self, inputs: Asked, solved: Solved) -> Solved:
+        """Solve chains that have not arrived from their results until they stay; return all.
 
-        Else it would move at the next update for nothing, and after undo and loading. Where spaces
-        or bones are scaled unevenly, that holds of what has arrived as well: from another pose the
-        sides of poles are others. A share that limits hold may not come to rest: its first solution
-        stands then, from which it goes on.
+        Otherwise they would move at the next update without a change, and after undo and loading.
+        With uneven spaces or bones, this is also true of chains that have arrived: from another
+        pose, a pole gives another side. A share of a solution that limits clamp may never come to
+        rest: then the first solution counts.
         """
-        first, shares = solved, self._solve.settings.shares[asked.rows]
-        rows, part, is_current = np.arange(len(asked.rows)), solved, self.driven[0].is_current
+        first, shares = solved, self._solve.settings.shares[inputs.rows]
+        rows, latest, is_current = np.arange(len(inputs.rows)), solved, self.driven[0].is_current
         for _ in range(self.most_again):
-            channels = part.channels.astype(np.float32).astype(np.float64)
-            moves = (np.abs(channels - asked.present) > CURRENT_NOISE)[:, is_current]
-            may_move = (part.status_codes != REACHED).any(axis=1) | (not self.is_even)
-            left = np.flatnonzero(moves.any(axis=(1, 2)) & may_move)
-            if not left.size:
+            channels = latest.channels.astype(np.float32).astype(np.float64)
+            moves = (np.abs(channels - inputs.present) > CURRENT_NOISE)[:, is_current]
+            may_move = (latest.status_codes != REACHED).any(axis=1) | (not self.is_even)
+            moving = np.flatnonzero(moves.any(axis=(1, 2)) & may_move)
+            if not moving.size:
                 break
-            location = None if part.location is None else part.location[left]
-            # Also of a tree of which a part starts from its keys: that start no solve has left.
-            asked = asked.take(left)._replace(
-                present=channels[left], location=location, goes_on=True
+            location = None if latest.location is None else latest.location[moving]
+            # ``goes_on``: all bones start from the result, also those that start from keys.
+            inputs = inputs.take(moving)._replace(
+                present=channels[moving], location=location, goes_on=True
             )
-            rows, part = rows[left], self._solved_where(asked)[0]
-            solved = solved.put(rows, part)
+            rows, latest = rows[moving], self._solve_in_places(inputs)[0]
+            solved = solved.put(rows, latest)
         else:
-            held = rows[(shares[rows] < 1.0).any(axis=1)]
-            solved = solved.put(held, first.take(held))
+            unsettled = rows[(shares[rows] < 1.0).any(axis=1)]
+            solved = solved.put(unsettled, first.take(unsettled))
         return solved
 
-    def _others(self) -> dict[Kind, Array]:
-        """Return what shall stand in channels that are no rotations, by kind."""
+    def _others(self) -> dict[ChannelKind, Array]:
+        """Return solved scale and location channels, by kind."""
         if self._solved is None:
             return {}
-        found: dict[Kind, Array | None]
-        found = {"scale": self._solved.scale, "location": self._solved.location}
-        return {kind: values for kind, values in found.items() if values is not None}
+        channels: dict[ChannelKind, Array | None]
+        channels = {"scale": self._solved.scale, "location": self._solved.location}
+        return {kind: values for kind, values in channels.items() if values is not None}
 
     def _inputs(self, row: int) -> bytes:
-        """Return what the solve of a chain depends on besides the chain itself, to compare."""
+        """Return the places and anchors that the solve of a chain depends on, to compare."""
         places = self._rigs.places
         assert isinstance(places, Places)
         arrays = places.from_world, places.above, places.root, places.unmirrored
@@ -383,11 +383,11 @@ class ChainBatch(Batch):
         weights: Array = self._solve.settings.weights[row] * self._is_followed[row]
         return weights
 
-    def _with_put_back(self, outcome: Outcome, row: int) -> Outcome:
+    def _with_restored(self, outcome: Outcome, row: int) -> Outcome:
         tree, chain = self._place(row)
-        driven, note = self.driven[tree], self._gone_back.of(tree)
+        driven, note = self.driven[tree], self._reverted.of(tree)
         if note is None:
             return outcome
-        own = [i for i in driven.hanging.rows[chain] if note.bones[i]]
-        names = tuple([driven.skeleton.names[driven.bones[i]] for i in own])
+        rows = [i for i in driven.hanging.rows[chain] if note.bones[i]]
+        names = tuple([driven.skeleton.names[driven.bones[i]] for i in rows])
         return replace(outcome, put_back=names, keys_before=note.keys)

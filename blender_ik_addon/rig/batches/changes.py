@@ -1,4 +1,4 @@
-"""What has to be written for an armature object."""
+"""Channel changes to write to an armature object."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from ...core.algebra.arithmetic import Indices
 from ..reading.channels import Channels
 from .rig_state import RigState
 
-Kind = Literal["channels", "scale", "location"]
+ChannelKind = Literal["channels", "scale", "location"]
 """Rotation channels, or a property of pose bones, as poses name them."""
-KINDS: tuple[Kind, ...] = ("channels", "scale", "location")
+KINDS: tuple[ChannelKind, ...] = ("channels", "scale", "location")
 
 
 class Change(NamedTuple):
-    """Channels of one kind that are not what stands there.
+    """New values of channels of one kind.
 
     Attributes:
         state: The armature object.
-        kind: What they are.
-        bones: Indices, shape (m,).
-        values: Shape (m, size).
+        kind: Kind of the channels.
+        bones: Indices of the bones, shape (m,).
+        values: New values, shape (m, size).
     """
 
     state: RigState
-    kind: Kind
+    kind: ChannelKind
     bones: Indices
     values: Channels
 
 
 def note(change: Change) -> None:
-    """Keep in mind, in the pose that is known of the armature object, what will stand there."""
+    """Enter a change in the known pose of its armature object, before it is written."""
     change.state.pose.note(change.kind, change.bones, change.values)

@@ -1,4 +1,4 @@
-"""The targets or poles of many chains, found again in bulk."""
+"""The targets, poles or floors of many chains, read in bulk."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..reading.spec import Anchor
 from ..reading.world import Order, WorldMatrices, is_sound
 
 
-class Followed:
-    """The targets or the poles of B chains.
+class Anchors:
+    """The targets, the poles or the floors of B chains.
 
     Attributes:
-        matrices: World matrices as read last, shape (B, 4, 4); NaN for what cannot be followed.
+        matrices: World matrices as last read, shape (B, 4, 4); NaN for unusable anchors.
     """
 
     def __init__(self, anchors: Sequence[Anchor], word: str) -> None:
-        """Take the anchors, and the word that tells what they are."""
+        """Prepare anchors; the word names their role in error messages."""
         self._anchors, self._word = anchors, word
-        # By armature object the rows of its bones.
+        # Rows of anchors that are bones, by armature object.
         self._on_bones: dict[bpy.types.Object, list[int]] = {}
         for i, anchor in enumerate(anchors):
             if anchor.bone:
@@ -33,22 +33,22 @@ class Followed:
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
 
     def read(self, world: WorldMatrices, errors: dict[int, str]) -> Flags:
-        """Read the matrices; return which have changed, and note what cannot be followed.
+        """Read the matrices; return which have changed, shape (B,).
 
-        What cannot be followed counts as changed.
+        Anchors that cannot be used count as changed.
 
         Args:
-            world: Where the anchors are.
-            errors: Takes what is wrong, by row.
+            world: World matrices of the anchors.
+            errors: Receives error messages, by row.
         """
         if world.order is not self._order:
             self._order, row_of = world.order, world.order.row_of
             rows = [row_of.get(anchor.object.session_uid, -1) for anchor in self._anchors]
             self._rows = np.array(rows)
         matrices = world.matrices(self._rows)
-        for owner, own in self._on_bones.items():
-            bones = [self._anchors[row].bone for row in own]
-            matrices[own] = matrices[own] @ world.bone_matrices(owner, bones)
+        for owner, rows_of_owner in self._on_bones.items():
+            bones = [self._anchors[row].bone for row in rows_of_owner]
+            matrices[rows_of_owner] = matrices[rows_of_owner] @ world.bone_matrices(owner, bones)
         if not is_sound(matrices):
             self._read_one_by_one(matrices, world, errors)
         count = len(matrices)
@@ -59,8 +59,8 @@ class Followed:
     def _read_one_by_one(
         self, matrices: Array, world: WorldMatrices, errors: dict[int, str]
     ) -> None:
-        """Look at what is not visible, or not sound, and say what is wrong with it."""
-        for i in [row for row, each in enumerate(matrices) if not is_sound(each)]:
+        """Read anchors with unsound matrices one by one, and note the errors of unusable ones."""
+        for i in [row for row, matrix in enumerate(matrices) if not is_sound(matrix)]:
             try:
                 matrices[i] = world.matrix(self._anchors[i], self._word)
             except IKError as error:

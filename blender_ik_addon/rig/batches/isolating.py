@@ -1,4 +1,4 @@
-"""Solve chains or trees together; where one cannot be solved the others still are."""
+"""Solve chains or trees together; if one cannot be solved, still solve the others."""
 
 from __future__ import annotations
 
@@ -10,30 +10,29 @@ from ...core import IKError
 from ...core.algebra.arithmetic import Indices
 
 
-def solve_again(
+def solve_rows(
     rows: Indices, solve: Callable[[Indices], object], failed: Mapping[int, str]
 ) -> dict[int, str]:
-    """Solve rows as ``solve_each`` does; return what is wrong then with all rows, by row.
+    """Solve rows as ``solve_split``, failed ones apart; return the errors of all rows, by row.
 
     Args:
-        rows: Which.
-        solve: As there.
-        failed: What could not be solved until now. Of the rows asked for that goes apart, so that
-            the others need no second call.
+        rows: Rows to solve.
+        solve: As in ``solve_split``.
+        failed: Errors of the last solves. Their rows go in a call apart, to spare others a second.
     """
     if not failed:
-        return solve_each(rows, solve)
-    is_doubtful = np.isin(rows, list(failed))
-    left = {row: text for row, text in failed.items() if row not in rows}
-    return left | solve_each(rows[~is_doubtful], solve) | solve_each(rows[is_doubtful], solve)
+        return solve_split(rows, solve)
+    has_failed = np.isin(rows, list(failed))
+    others = {row: text for row, text in failed.items() if row not in rows}
+    return others | solve_split(rows[~has_failed], solve) | solve_split(rows[has_failed], solve)
 
 
-def solve_each(rows: Indices, solve: Callable[[Indices], object]) -> dict[int, str]:
-    """Solve rows in few calls; return what is wrong with those that cannot be solved, by row.
+def solve_split(rows: Indices, solve: Callable[[Indices], object]) -> dict[int, str]:
+    """Solve rows in one call, or after an error in halves; return the errors, by row.
 
     Args:
-        rows: Which.
-        solve: Solves some of them in one call; raises ``IKError`` if one of them cannot be solved.
+        rows: Rows to solve.
+        solve: Solves some rows in one call; raises ``IKError`` if any of them cannot be solved.
     """
     if not len(rows):
         return {}
@@ -43,5 +42,5 @@ def solve_each(rows: Indices, solve: Callable[[Indices], object]) -> dict[int, s
         if len(rows) == 1:
             return {int(rows[0]): str(error)}
         half = len(rows) // 2
-        return solve_each(rows[:half], solve) | solve_each(rows[half:], solve)
+        return solve_split(rows[:half], solve) | solve_split(rows[half:], solve)
     return {}

@@ -1,4 +1,4 @@
-"""Solve limbs of bodies by themselves, and not again while what they follow stays the same."""
+"""Solve limbs of bodies by themselves, and reuse the results while their inputs stay the same."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ from ..reading import spaces
 from ..reading.rows import Alike, joined
 from ..trees.body_limbs import BodyLimb
 
-# Limbs are solved where bodies hang, and again where these have gone along.
-MOST_KEPT = 2
+# Number of cached results: with the body in its start pose, and after the body has moved.
+MAX_CACHED_RESULTS = 2
 
 
 @dataclass(frozen=True)
 class LimbPoses(Alike):
-    """Limbs solved by themselves, b of them, of E chains and k bones.
+    """Poses of b limbs that were solved by themselves, with E chains and k bones.
 
     Attributes:
         rotations: Local rotations, shape (b, k, 3, 3).
-        ends: From the heads of the limbs to effectors, in armature space, shape (b, E, 3).
+        ends: Vectors from the heads of the limbs to effectors, armature space, shape (b, E, 3).
         codes: Indices into ``core.STATUSES``, shape (b, E).
-        residuals: Of the effectors, shape (b, E).
-        used: Iterations, shape (b,).
-        tip_gaps: Radians that are left to wanted orientations, shape (b, E).
+        residuals: Residuals of the effectors, shape (b, E).
+        iterations: Iterations of the solves, shape (b,).
+        tip_gaps: Angles left to the goal orientations in radians, shape (b, E).
         holds: As ``core.Solutions``, shape (b, n, 3); None for bones without joints.
         scale: Scale channels, shape (b, k, 3); None where nothing stretches.
-        slides: How far bones have slid, shape (b, k); None where nothing slides.
+        slides: Distances that bones have slid, shape (b, k); None where nothing slides.
     """
 
     rotations: Array
     ends: Array
     codes: Indices
     residuals: Array
-    used: Indices
+    iterations: Indices
     tip_gaps: Array
     holds: Flags | None
     scale: Array | None = None
     slides: Array | None = None
 
 
-class _Hung(NamedTuple):
-    """What limbs hang on, b of them.
+class _Parents(NamedTuple):
+    """The bones that carry b limbs.
 
     Attributes:
-        bodies: Of which bodies they are, shape (b,).
-        above: Pose matrices of the bones that carry them, shape (b, 4, 4).
-        heads: Of the limbs, armature space, shape (b, 3).
+        bodies: Rows of the bodies of the limbs, shape (b,).
+        above: Pose matrices of the bones that carry the limbs, shape (b, 4, 4).
+        heads: Heads of the limbs, armature space, shape (b, 3).
     """
 
     bodies: Indices
@@ -67,28 +67,28 @@ class _Hung(NamedTuple):
 
 
 class LimbSolve:
-    """Limbs alike of B bodies alike, compiled: one of each, or several such as left and right.
+    """Compiled similar limbs of B similar bodies: one of each body, or more, as left and right.
 
-    Rigid ones are solved as chains of no body are, in the spaces that their root bones turn in:
-    what has been compiled stays, wherever bodies go.
+    Rigid limbs are solved in their bases, as single chains are: so they stay compiled when bodies
+    move.
     """
 
     def __init__(self, alike: Sequence[Sequence[BodyLimb]], poled: Sequence[int]) -> None:
         """Compile the limbs.
 
         Args:
-            alike: One limb of all bodies, then the next one of all of them.
+            alike: Similar limbs, each as a tuple of this limb in all bodies.
             poled: Numbers of the chains of a body that have poles.
         """
-        self._limbs = [each[0] for each in alike]
-        self._driven = [limb.driven for each in alike for limb in each]
+        self._limbs = [limbs[0] for limbs in alike]
+        self._driven = [limb.driven for limbs in alike for limb in limbs]
         self._poled = [[poled.index(i) for i in limb.chains if i in poled] for limb in self._limbs]
         first = self._driven[0]
         self._is_rigid = first.keeps_shape and not first.is_tree
         self._is_current = bool(first.is_current.any())
-        roots = [each.skeleton.frames.take(each.bones[:1]) for each in self._driven]
+        roots = [driven.skeleton.frames.take(driven.bones[:1]) for driven in self._driven]
         self._rest: spaces.RestFrames = joined(roots)
-        self._kept: dict[bytes, LimbPoses] = {}
+        self._cached: dict[bytes, LimbPoses] = {}
 
     @cached_property
     def _in_bases(self) -> BaseSolve:
@@ -99,138 +99,140 @@ class LimbSolve:
         return FrameSolve(self._driven)
 
     def posed(
-        self, asked: Asked, places: Places, pose: ChainPoses, is_chosen: Flags
+        self, inputs: Asked, places: Places, pose: ChainPoses, is_chosen: Flags
     ) -> Iterator[tuple[BodyLimb, Indices, LimbPoses]]:
-        """Yield limbs, of which bodies they are solved, and how they reach where these stand.
+        """Yield limbs, the rows of bodies that they were solved for, and their solved poses.
 
         Args:
-            asked: What is asked of the bodies.
-            places: Where all bodies hang.
-            pose: Of the bodies that are asked, but for the limbs.
-            is_chosen: Whose limbs are solved, by chains, shape (b, E).
+            inputs: Inputs of b bodies.
+            places: Places of all bodies.
+            pose: Pose of the b bodies, apart from the limbs.
+            is_chosen: Which chains' limbs to solve, shape (b, E).
         """
         rows = [is_chosen[:, limb.chains].any(axis=1).nonzero()[0] for limb in self._limbs]
-        if not any(own.size for own in rows):
+        if not any(bodies.size for bodies in rows):
             return
-        own = _side_by_side([self._asked(*each, asked) for each in enumerate(rows)])
-        hung = [
-            _hang(limb, places, asked.rows[some], pose.take(some))
-            for limb, some in zip(self._limbs, rows, strict=True)
+        limb_inputs = _join([self._inputs_of(*limb_rows, inputs) for limb_rows in enumerate(rows)])
+        by_limb = [
+            _find_parents(limb, places, inputs.rows[bodies], pose.take(bodies))
+            for limb, bodies in zip(self._limbs, rows, strict=True)
         ]
-        found, last = self._solved(own, places, hung), 0
-        for limb, some in zip(self._limbs, rows, strict=True):
-            first, last = last, last + some.size
-            if some.size:
-                yield limb, some, found.take(np.arange(first, last))
+        poses, last = self._solved(limb_inputs, places, by_limb), 0
+        for limb, bodies in zip(self._limbs, rows, strict=True):
+            first, last = last, last + bodies.size
+            if bodies.size:
+                yield limb, bodies, poses.take(np.arange(first, last))
 
-    def _asked(self, number: int, rows: Indices, asked: Asked) -> Asked:
-        """Return what is asked of a limb of some of the bodies that are asked."""
+    def _inputs_of(self, number: int, rows: Indices, inputs: Asked) -> Asked:
+        """Return the inputs of one limb in some of the bodies."""
         limb, poled = self._limbs[number], self._poled[number]
-        poles = asked.poles[rows[:, None], poled] if asked.poles is not None and poled else None
+        poles = inputs.poles[rows[:, None], poled] if inputs.poles is not None and poled else None
         bodies = len(self._driven) // len(self._limbs)
         return Asked(
-            number * bodies + asked.rows[rows],
-            asked.targets[rows[:, None], limb.chains],
+            number * bodies + inputs.rows[rows],
+            inputs.targets[rows[:, None], limb.chains],
             poles,
-            asked.present[rows[:, None], limb.rows],
-            asked.is_followed[[*limb.chains]],
+            inputs.present[rows[:, None], limb.rows],
+            inputs.is_followed[[*limb.chains]],
         )
 
-    def _solved(self, own: Asked, places: Places, hung: Sequence[_Hung]) -> LimbPoses:
-        """Return limbs as they reach, in the order of what is asked."""
-        each = _Hung(*map(np.concatenate, zip(*hung, strict=True)))
-        there = places.from_world[each.bodies], places.unmirrored[each.bodies]
-        arrays = [own.rows, own.targets, own.is_followed, *each, *there]
-        arrays += [] if own.poles is None else [own.poles]
-        arrays += [own.present] if self._is_current else []
+    def _solved(self, inputs: Asked, places: Places, by_limb: Sequence[_Parents]) -> LimbPoses:
+        """Return solved limbs in the order of the inputs, cached ones if these are the same."""
+        parents = _Parents(*map(np.concatenate, zip(*by_limb, strict=True)))
+        limb_places = places.from_world[parents.bodies], places.unmirrored[parents.bodies]
+        arrays = [inputs.rows, inputs.targets, inputs.is_followed, *parents, *limb_places]
+        arrays += [] if inputs.poles is None else [inputs.poles]
+        arrays += [inputs.present] if self._is_current else []
         key = b"".join([array.tobytes() for array in arrays])
-        found = self._kept.pop(key, None) or self._solve(own, places, hung, each)
-        while len(self._kept) >= MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
-        # The last one is the one that was asked for last.
-        self._kept[key] = found
-        return found
+        poses = self._cached.pop(key, None) or self._solve(inputs, places, by_limb, parents)
+        while len(self._cached) >= MAX_CACHED_RESULTS:
+            del self._cached[next(iter(self._cached))]
+        # Entered last: the cache drops its first result, the one used longest ago.
+        self._cached[key] = poses
+        return poses
 
-    def _solve(self, own: Asked, places: Places, hung: Sequence[_Hung], each: _Hung) -> LimbPoses:
-        """Return the same: rigid limbs in even spaces by their bases, others in their armatures."""
-        bases = self._find_bases(own.rows, places, hung, each)
+    def _solve(
+        self, inputs: Asked, places: Places, by_limb: Sequence[_Parents], parents: _Parents
+    ) -> LimbPoses:
+        """Return solved limbs: rigid ones in even bases, others in armature space."""
+        bases = self._find_bases(inputs.rows, places, by_limb, parents)
         even, others = np.flatnonzero(bases.is_even), np.flatnonzero(~bases.is_even)
-        found = []
+        parts = []
         if even.size:
-            there, from_world = bases.rows(even), places.from_world[each.bodies[even], :, :3]
-            turned = self._turn(own.take(even), there, from_world @ there.to_world)
-            found.append((even, turned))
+            picked, from_world = bases.rows(even), places.from_world[parents.bodies[even], :, :3]
+            poses = self._solve_in_bases(inputs.take(even), picked, from_world @ picked.to_world)
+            parts.append((even, poses))
         if others.size:
-            pairs = zip(self._limbs, hung, strict=True)
-            where = joined([places.hung(*one, limb.chains) for limb, one in pairs])
-            found.append((others, self._pose(own.take(others), where)))
-        if len(found) == 1:
-            return found[0][1]
-        whole = found[0][1].take(np.zeros(len(own.rows), dtype=np.int64))
-        for rows, part in found:
+            pairs = zip(self._limbs, by_limb, strict=True)
+            limb_places = joined([places.hung_on(*one, limb.chains) for limb, one in pairs])
+            parts.append((others, self._solve_in_armatures(inputs.take(others), limb_places)))
+        if len(parts) == 1:
+            return parts[0][1]
+        whole = parts[0][1].take(np.zeros(len(inputs.rows), dtype=np.int64))
+        for rows, part in parts:
             whole = whole.put(rows, part)
         return whole
 
     def _find_bases(
-        self, rows: Indices, places: Places, hung: Sequence[_Hung], each: _Hung
+        self, rows: Indices, places: Places, by_limb: Sequence[_Parents], parents: _Parents
     ) -> Bases:
-        """Return the spaces that the root bones of limbs turn in; of some limbs not even."""
+        """Return the bases of limbs; ``is_even`` is false for limbs to solve in armature space."""
         keeps = [
             places.keeps[one.bodies][:, limb.chains].any(axis=1)
-            for limb, one in zip(self._limbs, hung, strict=True)
+            for limb, one in zip(self._limbs, by_limb, strict=True)
         ]
-        may_be_even = self._is_rigid & ~(np.concatenate(keeps) | places.is_flat[each.bodies])
-        frames = spaces.parent_frames(each.above[:, :3, :3], self._rest.take(rows))
-        given = each.heads, places.worlds[each.bodies], places.unit[each.bodies], may_be_even
-        return find_bases(frames, *given)
+        may_be_even = self._is_rigid & ~(np.concatenate(keeps) | places.is_flat[parents.bodies])
+        frames = spaces.parent_frames(parents.above[:, :3, :3], self._rest.take(rows))
+        at = parents.heads, places.worlds[parents.bodies], places.unit[parents.bodies], may_be_even
+        return find_bases(frames, *at)
 
-    def _turn(self, own: Asked, bases: Bases, to_armature: Array) -> LimbPoses:
-        found = self._in_bases.turned(own, bases)
-        ends = found.solutions.joint_positions[:, -1:] @ to_armature.swapaxes(1, 2)
+    def _solve_in_bases(self, inputs: Asked, bases: Bases, to_armature: Array) -> LimbPoses:
+        solution = self._in_bases.turned(inputs, bases)
+        ends = solution.solutions.joint_positions[:, -1:] @ to_armature.swapaxes(1, 2)
         return LimbPoses(
-            rotation.matrix_from_quaternion(found.local),
+            rotation.matrix_from_quaternion(solution.local),
             ends,
-            found.solutions.status_code[:, None],
-            found.solutions.residual[:, None],
-            found.solutions.iterations,
-            found.tip_gaps[:, None],
-            found.solutions.holds,
+            solution.solutions.status_code[:, None],
+            solution.solutions.residual[:, None],
+            solution.solutions.iterations,
+            solution.tip_gaps[:, None],
+            solution.solutions.holds,
         )
 
-    def _pose(self, own: Asked, places: Places) -> LimbPoses:
-        found = self._in_armatures.posed(own, places)
-        poses, solutions, shape = found.poses, found.solutions, (len(own.rows), -1)
+    def _solve_in_armatures(self, inputs: Asked, places: Places) -> LimbPoses:
+        solution = self._in_armatures.posed(inputs, places)
+        poses, solutions, shape = solution.poses, solution.solutions, (len(inputs.rows), -1)
         return LimbPoses(
             poses.rotations,
-            poses.joints[:, -own.targets.shape[1] :],
+            poses.joints[:, -inputs.targets.shape[1] :],
             solutions.status_code.reshape(shape),
             solutions.residual.reshape(shape),
             solutions.iterations,
-            found.tip_gaps.reshape(shape),
+            solution.tip_gaps.reshape(shape),
             solutions.holds,
             poses.scale if self._driven[0].stretches else None,
             poses.slides,
         )
 
 
-def _side_by_side(each: Sequence[Asked]) -> Asked:
-    """Return what is asked of limbs alike, one after the other."""
-    poles = [own.poles for own in each if own.poles is not None]
+def _join(of_limbs: Sequence[Asked]) -> Asked:
+    """Return the inputs of similar limbs in one record, limb by limb."""
+    poles = [inputs.poles for inputs in of_limbs if inputs.poles is not None]
     return Asked(
-        np.concatenate([own.rows for own in each]),
-        np.concatenate([own.targets for own in each]),
+        np.concatenate([inputs.rows for inputs in of_limbs]),
+        np.concatenate([inputs.targets for inputs in of_limbs]),
         np.concatenate(poles) if poles else None,
-        np.concatenate([own.present for own in each]),
-        next(own.is_followed for own in each if own.rows.size),
+        np.concatenate([inputs.present for inputs in of_limbs]),
+        next(inputs.is_followed for inputs in of_limbs if inputs.rows.size),
     )
 
 
-def _hang(limb: BodyLimb, places: Places, bodies: Indices, pose: ChainPoses) -> _Hung:
-    """Return what a limb of some bodies (b,), posed, hangs on."""
+def _find_parents(limb: BodyLimb, places: Places, bodies: Indices, pose: ChainPoses) -> _Parents:
+    """Return the bones that carry a limb in some posed bodies (b,)."""
     above, head = places.above[bodies], pose.joints[:, limb.rows[0]]
     if limb.above >= 0:
         above = np.zeros((len(bodies), 4, 4))
         above[:, 3, 3] = 1.0
         above[:, :3, :3] = pose.matrices[:, limb.above]
         above[:, :3, 3] = pose.joints[:, limb.above]
-    return _Hung(bodies, above, head)
+    return _Parents(bodies, above, head)

@@ -1,4 +1,4 @@
-"""What an update knows of one armature object: read anew when Blender says that it has changed."""
+"""The state of one armature object, read again when Blender reports that it has changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags
-from ..frames.bases import Bases, Posed, Roots, WorldSize, hanging_from, read_bases, world_sizes
+from ..frames.bases import Bases, PosedRig, RootBones, WorldSize, base_key, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
 from ..planning.live_chain import LiveChain, is_same
 from ..planning.located import check_moved, located_bones, may_stay_now
@@ -33,32 +33,32 @@ from ..reading.update import Update
 from ..reading.world import find_unmirrored
 
 Specs = dict[int, ChainSpec | Refused]
-"""The settings of chains by index, or what is wrong with them in one sentence."""
+"""The settings of chains by index, or the reason why they cannot be used."""
 Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], tuple[StoredBone, ...]]
-"""Keeps the stored pose of a chain, told by its armature object and index.
+"""Stores the pose of a chain, which its armature object and index identify.
 
-It returns what is kept: bones that have joined the chain are stored as other chains store them.
+It returns the stored pose: bones new to the chain are stored as in the other chains.
 """
 
 
-Keys = frozenset[tuple[str, str]]
+KeyedChannels = frozenset[tuple[str, str]]
 """Rotation channels that have keys, by bone and property."""
 
 
 class PosedByHand(NamedTuple):
-    """What somebody has posed of a chain or tree of k bones, which the chain has put back.
+    """Bones of a chain or tree of k bones that the user has posed and the chain has reverted.
 
     Attributes:
-        specs: Of the chains.
-        followed: Where their targets and poles were, to compare.
-        bones: Which bones, shape (k,).
-        keys: Which channels had keys before; None if it is not known.
+        specs: Settings of the chains.
+        followed: Matrices of their targets, poles and floor, as bytes to compare.
+        bones: Which bones the user has posed, shape (k,).
+        keys: Channels that had keys before; None if it is not known.
     """
 
     specs: tuple[ChainSpec, ...]
     followed: bytes
     bones: Flags
-    keys: Keys | None
+    keys: KeyedChannels | None
 
 
 @dataclass
@@ -66,26 +66,26 @@ class RigState:
     """One armature object in one dependency graph.
 
     Attributes:
-        object: Original.
-        uid: Its session uid.
-        skeleton: Its bones, from the first ``read`` on.
-        pose: As read last; rotation channels as written last.
-        chain_names: Of all chains of the object, live or not, in order.
+        object: The original object, not an evaluated one.
+        uid: Session uid of the object.
+        skeleton: Bones of the object, from the first ``read`` on.
+        pose: Pose as last read, rotation channels as last written.
+        chain_names: Names of all chains of the object, live or not, in order.
         animated: Frame, and the pose that Blender's evaluation of that frame gave.
-        live_chains: Chains that can be solved, compiled.
-        bases: The spaces of the chains.
-        roots: What of those stays while the object is posed; None without chains.
-        size: What the world matrix of that pose does to sizes; None where it has not been asked.
-        places: What the bases were last found from, as ``bases.hanging_from`` tells.
-        is_mirrored: Whether that matrix mirrors.
-        unmirrored: What shows the object as it would be without negative scale; None where nothing
-            mirrors it.
-        joints: Of all bones; None where no chain honours them.
-        stretch: Of all bones; None where no chain stretches.
-        errors: By chain index.
-        histories: What chains remember that go on from their last poses, by ``history_key``.
-        posed_by_hand: What went back of chains and trees, by the bones that they write.
-        version: Grows whenever pose and bases are read.
+        live_chains: Compiled chains that can be solved.
+        bases: Bases of the chains.
+        roots: Root bones of the chains; None without chains.
+        size: How the world matrix of the pose scales lengths; None if not computed yet.
+        places: Key of the inputs that the bases were last computed from, by ``bases.base_key``.
+        is_mirrored: Whether the world matrix mirrors.
+        unmirrored: Linear map of armature space that undoes negative scale; None where nothing
+            mirrors the object.
+        joints: Joints of all bones; None where no chain honours them.
+        stretch: Stretch of all bones; None where no chain stretches.
+        errors: Error messages by chain index.
+        histories: Last moments of chains that start from their last poses, by ``history_key``.
+        posed_by_hand: Poses of the user that chains and trees reverted, by the bones they write.
+        version: Counter, raised when the pose is read or bones above chains are posed.
     """
 
     object: bpy.types.Object
@@ -96,7 +96,7 @@ class RigState:
     animated: tuple[float, Pose] | None = None
     live_chains: list[LiveChain] = field(default_factory=list)
     bases: Bases | None = None
-    roots: Roots | None = None
+    roots: RootBones | None = None
     size: WorldSize | None = None
     places: bytes = b""
     is_mirrored: bool = False
@@ -116,28 +116,28 @@ class RigState:
         skeletons: dict[Fingerprint, Skeleton],
         store: Store,
     ) -> None:
-        """Read everything, and keep what is as it was.
+        """Read everything, and reuse what has not changed.
 
         Args:
-            chain_names: Of all of the object's chains, live or not, in order.
-            specs: Settings of the live ones by index, or what is wrong with them.
-            update: Which graph, and when.
-            skeletons: By fingerprint: the rigs of a crowd have equal bones.
-            store: Takes what is stored for a chain that bones have joined.
+            chain_names: Names of all of the object's chains, live or not, in order.
+            specs: Settings of the live chains by index, or why they cannot be used.
+            update: The update, with its dependency graph and time.
+            skeletons: Skeletons by fingerprint: the rigs of a crowd have equal bones.
+            store: Stores the pose of a chain that has new bones.
         """
         self.chain_names = chain_names
         known, former = (self.skeleton, self.pose) if self.version else (None, None)
         skeleton = compiled(self.object, known, skeletons)
         if known is not None and known.names != skeleton.names:
-            # It tells of other bones, one a row.
+            # The rows of that pose are other bones.
             self.animated = None
         if known is not skeleton:
-            # Of other bones no chain is known.
+            # Compiled chains refer to the rows of the former skeleton.
             self.skeleton, self.roots, self.live_chains = skeleton, None, []
         known_chains = {chain.index: chain for chain in self.live_chains}
-        given = specs.items()
-        self.errors = {index: spec.text for index, spec in given if isinstance(spec, Refused)}
-        sound = {index: spec for index, spec in given if not isinstance(spec, Refused)}
+        items = specs.items()
+        self.errors = {index: spec.text for index, spec in items if isinstance(spec, Refused)}
+        sound = {index: spec for index, spec in items if not isinstance(spec, Refused)}
         self.read_pose(update)
         has_limits = any(spec.use_limits or spec.force is not None for spec in sound.values())
         self.joints = read_joints(self.object) if has_limits else None
@@ -156,16 +156,16 @@ class RigState:
                 continue
             chains.append(chain)
         self._refuse_slid_tips(chains, joints)
-        # What no longer goes on from its last pose forgets it.
+        # Chains that no longer start from their last pose forget it.
         keys = {chain.history_key for chain in chains if chain.spec.goes_on}
         self.histories = {key: past for key, past in self.histories.items() if key in keys}
         self._compile_chains(chains, former, update, joints, animated_bones(self.object))
 
     def keys_of_pose(self, update: Update) -> frozenset[str] | None:
-        """Return the bones with keys if an update can have changed the pose and no more.
+        """Return the names of bones with keys; None if more than the pose may have changed.
 
         Args:
-            update: One that has posed this object and that nobody has done more to.
+            update: An update that lists only the pose of this object as changed.
         """
         if self.errors:
             return None
@@ -182,7 +182,7 @@ class RigState:
         return keyed if is_pose_alone else None
 
     def _has_same_bones(self, listed: frozenset[int]) -> bool:
-        """Tell whether bones, limits and bones that are followed are as they were read last."""
+        """Return whether bones, limits and followed bones are the same as when last read."""
         if may_stay_now(self.object, (chain.spec for chain in self.live_chains)):
             return False
         followed = {
@@ -193,35 +193,35 @@ class RigState:
         }
         return (
             compiled(self.object, self.skeleton, {}) is self.skeleton
-            # Bones that are renamed are listed with their armature.
-            and all(each.data.session_uid not in listed for each in followed)
+            # If a bone is renamed, Blender lists its armature.
+            and all(owner.data.session_uid not in listed for owner in followed)
             and (self.joints is None or is_same(self.joints, read_joints(self.object)))
             and (self.stretch is None or is_same(self.stretch, read_stretch(self.object)))
         )
 
     def read_frame(self, update: Update, keyed: frozenset[str]) -> bool:
-        """Read the pose alone; tell whether it is sound, else nothing is kept."""
+        """Read the pose alone; return whether it is sound: if not, the former pose stays."""
         former = self.pose
-        # An object whose modes or locks a script sets as the frame begins is read whole.
+        # If a script sets modes or locks at the start of a frame, the object is read completely.
         self.read_pose(update, former if update.is_new_frame else None)
         if not is_pose_sound(self.pose):
             self.pose = former
             return False
-        joints = {each.index: each.joints for each in self.live_chains}
+        joints = {chain.index: chain.joints for chain in self.live_chains}
         self._compile_chains(self.live_chains, former, update, joints, keyed)
         return True
 
     def last_of(self, chain: PlannedChain, moment: Moment) -> Memento[Any] | None:
-        """Return what a chain goes on from at a moment; None where it starts again."""
+        """Return the memento that a chain starts from at a moment; None if it starts afresh."""
         return before(self.histories.get(chain.history_key, ()), chain.skeleton, moment)
 
-    def remember(self, chain: PlannedChain, moment: Moment, kept: object) -> None:
-        """Keep what a chain goes on from after a moment."""
+    def remember(self, chain: PlannedChain, moment: Moment, value: object) -> None:
+        """Remember a value that the chain starts from after a moment."""
         key = chain.history_key
-        self.histories[key] = remembered(self.histories.get(key, ()), chain.skeleton, moment, kept)
+        self.histories[key] = remembered(self.histories.get(key, ()), chain.skeleton, moment, value)
 
     def read_pose(self, update: Update, known: Pose | None = None) -> None:
-        """Read the pose, as the graph has evaluated it; what is known as ``channels.read_pose``."""
+        """Read the pose as the graph has evaluated it; ``known`` as in ``channels.read_pose``."""
         evaluated = self.object.evaluated_get(update.depsgraph)
         former = self.pose if self.version else None
         self.pose = read_pose(evaluated, known)
@@ -237,18 +237,18 @@ class RigState:
             self.animated = update.frame, self.pose.copy()
 
     def _animated_at(self, frame: float, name: VectorName | Literal["rotation"]) -> Array | None:
-        """Return what the evaluation of a frame gave channels of all bones; None if unknown."""
+        """Return channels of all bones as Blender evaluated them at a frame; None if unknown."""
         known_frame, pose = self.animated or (None, None)
         return getattr(pose, name) if known_frame == frame else None
 
     def without(self, chain: PlannedChain, frame: float, name: VectorName) -> Array:
-        """Return the scale or location of a chain's bones without it at a frame, shape (k, 3)."""
+        """Return scale or location of a chain's bones at a frame without the chain, (k, 3)."""
         return start_vector(chain, self.pose, frame, name, self._animated_at(frame, name))
 
     def _planned(
         self, index: int, spec: ChainSpec, known: LiveChain | None, update: Update, store: Store
     ) -> PlannedChain:
-        """Return a chain to solve, the known one if nothing that it depends on has changed."""
+        """Return a planned chain: the known one if none of its inputs has changed."""
         if known is not None and (known.spec != spec or update.has_new_relations):
             known = None
         if known is not None:
@@ -258,7 +258,7 @@ class RigState:
         plan = planned(self.skeleton, spec)
         moved_by = check(self.object, plan, spec, update.present)
         if known is not None and known.moved_by == moved_by:
-            # One made anew would be solved once more, from its own last pose.
+            # A new chain would be solved once more, from its last pose.
             return known
         located = located_bones(plan, spec)
         stored = completed(self.pose, plan, spec, located)
@@ -270,7 +270,7 @@ class RigState:
     def _joints_of(self, chain: PlannedChain) -> BoneJoints | None:
         check_moved(chain)
         if chain.spec.is_dragged:
-            # It goes on from what stands there.
+            # It starts from its present pose.
             check_channels(chain.plan, self.pose.rotation[chain.plan.written])
         if self.joints is None:
             return None
@@ -282,7 +282,7 @@ class RigState:
     def _refuse_slid_tips(
         self, chains: list[PlannedChain], joints_of: Mapping[int, BoneJoints | None]
     ) -> None:
-        """Leave out chains that bring the head of a bone to a target which another chain slides."""
+        """Refuse chains whose effector is the head of a bone that another chain slides."""
         slid = {
             bone: chain.spec.name
             for chain in chains
@@ -325,7 +325,7 @@ class RigState:
         joints_of: Mapping[int, BoneJoints | None],
         keyed: frozenset[str],
     ) -> None:
-        """Compile chains; those that are compiled already stay as far as nothing has changed."""
+        """Compile chains; compiled chains without changes are reused."""
         changed = None
         if former is not None and chains and (differ := changed_bones(former, self.pose)).any():
             changed = differ
@@ -346,7 +346,7 @@ class RigState:
             self.live_chains.append(live_chain)
         if not are_planned_alike(self.live_chains, known):
             has_any = bool(self.live_chains)
-            self.roots, self.places = Roots.of(self.live_chains) if has_any else None, b""
+            self.roots, self.places = RootBones.of(self.live_chains) if has_any else None, b""
 
     def _compile_chain(
         self,
@@ -358,18 +358,18 @@ class RigState:
         *,
         is_keyed: bool,
     ) -> LiveChain:
-        """Return a chain compiled, the known one if nothing has changed.
+        """Return a chain compiled: the known one if nothing has changed.
 
         Args:
-            chain: The chain, as it was compiled last if it was.
-            joints: Of its bones.
-            changed: Which bones differ in more than rotations from before; None where none does.
-            keys: Of the bones.
-            update: When.
+            chain: The chain, compiled or only planned.
+            joints: Joints of its bones.
+            changed: Which bones have changed in more than rotations; None where none has.
+            keys: Keys of the bones.
+            update: The update.
             is_keyed: Whether any of its bones is animated.
 
         Raises:
-            RigError: If what it starts from is not finite.
+            RigError: If its start pose is not finite.
         """
         pose, frame, written = self.pose, update.frame, chain.plan.written
         known = chain if isinstance(chain, LiveChain) else None
@@ -385,9 +385,9 @@ class RigState:
             check_channels(chain.plan, stored)
         is_current, home = chain.start_from is StartFrom.CURRENT, None
         if chain.plan.body_root >= 0:
-            whole = self.without(chain, frame, "location")
-            home = whole[written == chain.plan.body_root][0].astype(np.float64)
-        found = LiveChain(
+            locations = self.without(chain, frame, "location")
+            home = locations[written == chain.plan.body_root][0].astype(np.float64)
+        live_chain = LiveChain(
             *chain.parts,
             start=start,
             stored=stored,
@@ -397,33 +397,33 @@ class RigState:
             slide=self._slide_of(chain, joints, frame),
             home=home,
         )
-        return known if known is not None and known.is_like(found) else found
+        return known if known is not None and known.is_like(live_chain) else live_chain
 
 
 def place(states: Sequence[RigState]) -> bool:
-    """Place the chains of armature objects in the poses that were read last.
+    """Compute the bases of chains in the poses of armature objects that were read last.
 
     Returns:
-        Whether a chain keeps its shape there that did not, or the other way round.
+        Whether any base is new, or ``is_even`` of any has changed.
     """
-    hung: list[RigState] = []
+    moved: list[RigState] = []
     for state in states:
         if state.roots is None:
             state.bases, state.places = None, b""
-        elif state.places != (places := hanging_from(state.roots, state.pose)):
+        elif state.places != (places := base_key(state.roots, state.pose)):
             state.places = places
-            hung.append(state)
-    unknown = [state for state in hung if state.size is None]
-    sizes = world_sizes([state.pose for state in unknown]) if unknown else ()
-    for state, size in zip(unknown, sizes, strict=True):
+            moved.append(state)
+    unsized = [state for state in moved if state.size is None]
+    sizes = world_sizes([state.pose for state in unsized]) if unsized else ()
+    for state, size in zip(unsized, sizes, strict=True):
         state.size = size
     rigs = [
-        Posed(state.roots, state.pose, state.size, state.unmirrored is not None)
-        for state in hung
+        PosedRig(state.roots, state.pose, state.size, state.unmirrored is not None)
+        for state in moved
         if state.roots is not None and state.size is not None
     ]
-    has_bent = False
-    for state, bases in zip(hung, read_bases(rigs) if rigs else (), strict=True):
+    has_shape_change = False
+    for state, bases in zip(moved, read_bases(rigs) if rigs else (), strict=True):
         known, state.bases = state.bases, bases
-        has_bent |= known is None or not np.array_equal(known.is_even, bases.is_even)
-    return has_bent
+        has_shape_change |= known is None or not np.array_equal(known.is_even, bases.is_even)
+    return has_shape_change

@@ -1,6 +1,6 @@
-"""Chains of rigid bones in the spaces that their root bones turn in: where rotations put them.
+"""Poses of rigid chains in the spaces that their root bones turn in.
 
-And back: the local rotations that give the turns that the chains have taken.
+Local rotations give poses, and the turns of a solve give local rotations.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..reading.rows import Alike
 from ..trees.driven import Driven
 from .framing import rest_sides
 
-# What takes the products of the numbers of two quaternions p and q to p^-1 q.
+# The matrix that takes the 16 products of the numbers of two quaternions p and q to p^-1 q.
 BEYOND_PARENT = np.array(
     [rotation.multiply(rotation.conjugate(p), q) for p in np.eye(4) for q in np.eye(4)]
 ).T
 
 
-class Laid(NamedTuple):
-    """Where local rotations put chains, root heads at the origin.
+class BasePoses(NamedTuple):
+    """Poses of chains whose root heads are at the origin of their bases.
 
     Attributes:
         rest: Rotations of the frames that bones turn in, wxyz, shape (B, n, 4).
@@ -41,14 +41,14 @@ class Laid(NamedTuple):
 
 @dataclass(frozen=True)
 class BaseChain(Alike):
-    """What of the n bones of B chains alike stays while they turn, without twist bones.
+    """The constants of B similar chains of n bones, twist bones left out, while the bones turn.
 
     Attributes:
-        offsets: Rest rotations seen from the parents wxyz, shape (B, n, 4).
-        segments: From head to next joint in the space of the posed bone, own scale included,
-            shape (B, m, 3).
-        sizes: Own scales, shape (B, n).
-        hints: Where straight chains bend, in the spaces of the posed root bones, shape (B, 3).
+        offsets: Rest rotations relative to the parents wxyz, shape (B, n, 4).
+        segments: Vectors from head to next joint in the space of the posed bone, including the
+            scale of that bone, shape (B, m, 3).
+        sizes: Local scales along Y, shape (B, n).
+        hints: Bend directions of straight chains, in the spaces of the posed root bones, (B, 3).
     """
 
     offsets: Array
@@ -58,18 +58,18 @@ class BaseChain(Alike):
 
     @classmethod
     def of(cls, driven: Sequence[Driven]) -> BaseChain:
-        """Return chains alike as one record."""
+        """Return the record of similar chains."""
         limb = slice(driven[0].live_chains[0].plan.tip_row + 1)
-        scale = np.array([each.scale[limb] for each in driven])
+        scale = np.array([chain.scale[limb] for chain in driven])
         return cls(
-            np.array([each.skeleton.offsets_wxyz[each.bones[limb]] for each in driven]),
-            np.array([each.segments for each in driven]) * scale[:, : driven[0].hanging.count],
+            np.array([chain.skeleton.offsets_wxyz[chain.bones[limb]] for chain in driven]),
+            np.array([chain.segments for chain in driven]) * scale[:, : driven[0].hanging.count],
             scale[:, :, 1],
             rest_sides(driven)[0][:, 0],
         )
 
-    def laid(self, local: Array) -> Laid:
-        """Return where local rotations (B, k, 4) put the bones: each after the one it hangs on."""
+    def laid(self, local: Array) -> BasePoses:
+        """Return the poses that local rotations wxyz (B, k, 4) give, from the root outward."""
         local = local[:, : self.offsets.shape[1]]
         rest, posed = np.empty_like(local), np.empty_like(local)
         rest[:, 0] = NOT_TURNED
@@ -83,12 +83,12 @@ class BaseChain(Alike):
                 head = head + size[:, None] * rotation.rotate(posed[:, i], self.segments[:, i])
                 joints.append(head)
             size = size * self.sizes[:, i]
-        return Laid(rest, posed, np.stack(joints, axis=1))
+        return BasePoses(rest, posed, np.stack(joints, axis=1))
 
     def core_offsets(self) -> Array:
-        """Return the frames of the bones that have a segment, as ``core.Joints`` counts them.
+        """Return the frames of bones that have a segment, as ``offsets`` of ``core.Joints``.
 
-        A base is the space that the root turns in: nothing is left of its own offset.
+        The offset of the root is the identity: a base is the very space that the root turns in.
         """
         count = self.segments.shape[1]
         offsets = rotation.matrix_from_quaternion(self.offsets[:, :count])
@@ -99,15 +99,15 @@ class BaseChain(Alike):
 
 @dataclass(frozen=True)
 class BaseStart(Alike):
-    """The b chains alike in the poses that they start from.
+    """The start poses of b similar chains.
 
     Attributes:
         local: Local rotations of the n bones without twist bones wxyz, shape (b, n, 4).
-        helpers: Those of twist bones, which are no part of the chain.
-        near: Rotation channels to stay near, and that locked ones hold, shape (b, k, 4).
+        helpers: Local rotations of the twist bones, which the solve leaves out.
+        near: Rotation channels to stay near; locked channels keep them, shape (b, k, 4).
         tip: Rotations of the last bones of the limbs wxyz, shape (b, 4).
-        use_flip: Which chains bend to the other side, shape (b,).
-        chains: As the core takes them.
+        use_flip: Whether each chain bends to the other side, shape (b,).
+        chains: The chains as the core takes them.
         into_local: Matrices that take the turns of a bone's parent and of the bone to its local
             rotation, shape (b, n, 4, 16); None for chains with joints.
     """
@@ -124,8 +124,8 @@ class BaseStart(Alike):
         """Return the local rotations wxyz (b, n, 4) of bones without joints after their turns.
 
         Args:
-            turns: Of the bones with a segment, shape (b, m, 4).
-            tips: Turns of tips beyond the effectors, shape (b, 4); None if these go along.
+            turns: Turns of the bones with a segment, shape (b, m, 4).
+            tips: Turns of tips beyond effectors, shape (b, 4); None to turn with the last segment.
         """
         assert self.into_local is not None
         if self.local.shape[1] > turns.shape[1]:
@@ -139,20 +139,20 @@ class BaseStart(Alike):
 
 
 def into_local(local: Array, rest: Array) -> Array:
-    """Return what takes turns of bones to their local rotations, as ``BaseStart`` has it.
+    """Return the matrices ``BaseStart.into_local`` from turns of bones to local rotations.
 
-    With turns p and q, in the space of the base, that is R^-1 p^-1 q R L: linear in the 16 products
-    of their numbers, with R the frame that the bone acts in (none for the first one) and L its
-    local rotation.
+    Turns p of the parent and q of the bone, in the space of the base, give R^-1 p^-1 q R L: linear
+    in the 16 products of their numbers. R is the frame that the bone turns in (the identity for the
+    first one), L its local rotation.
 
     Args:
-        local: Local rotations to start from wxyz, shape (b, n, 4).
+        local: Local rotations of the start pose wxyz, shape (b, n, 4).
         rest: Rotations of the frames that those act in, in the space of the base, shape (b, n, 4).
     """
     frame = rest.copy()
     frame[:, 0] = NOT_TURNED
-    back, after = rotation.conjugate(frame), rotation.multiply(frame, local)
-    # One row for each number of what is between them.
-    rows = rotation.multiply(rotation.multiply(back[:, :, None], np.eye(4)), after[:, :, None])
+    inverse, after = rotation.conjugate(frame), rotation.multiply(frame, local)
+    # Basis quaternions between both give one row for each number of p^-1 q.
+    rows = rotation.multiply(rotation.multiply(inverse[:, :, None], np.eye(4)), after[:, :, None])
     into: Array = rows.swapaxes(-1, -2) @ BEYOND_PARENT
     return into

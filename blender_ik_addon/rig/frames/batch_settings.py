@@ -1,4 +1,4 @@
-"""What chains or trees alike are asked for."""
+"""The settings of similar chains or trees, as arrays."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from .twist_rows import twist_spread
 
 @dataclass(frozen=True)
 class BatchSettings(BoneChannels):
-    """The settings of B chains, or trees of E chains, alike, of k written bones. One row each.
+    """The settings of B similar chains, or trees of E chains, of k written bones, as rows.
 
     Attributes:
-        like: The first one: what all have in common, but for indices and numbers.
-        start: Local rotations to start from wxyz, shape (B, k, 4).
-        options: With tolerance and soft distance in scene units.
+        like: The first chain or tree; the others differ from it only in indices and numbers.
+        start: Local rotations of the start pose wxyz, shape (B, k, 4).
+        options: Solver options, with tolerance and soft distance in scene units.
         tolerance: Accepted distances in scene units, shape (B, E).
-        pole_angle: Radians; flips of trees are in it, shape (B, E).
-        shares: Influences of the chains, the least of their bones', shape (B, E).
-        weights: Of the effectors, shape (B, E).
-        carried: The sides that go along with root and target; None where none do.
+        pole_angle: Pole angles in radians, shape (B, E); those of trees include the flip.
+        shares: Influences of the chains: the least influence of their bones, shape (B, E).
+        weights: Weights of the effectors, shape (B, E).
+        carried: Bend sides that follow root and target; None where the chains have none.
     """
 
     like: Driven
@@ -50,39 +50,39 @@ class BatchSettings(BoneChannels):
     @classmethod
     def of(cls, driven: Sequence[Driven]) -> BatchSettings:
         """Return the settings of chains or trees that have the same key."""
-        first, each = driven[0], [own.options for own in driven]
-        by_chain: Any = {name: np.array([getattr(own, name) for own in each]) for name in BY_CHAIN}
-        specs = [own.specs for own in driven]
-        pole_angle = np.array([[spec.pole_angle for spec in own] for own in specs])
+        first, options = driven[0], [tree.options for tree in driven]
+        by_chain: Any = {key: np.array([getattr(one, key) for one in options]) for key in BY_CHAIN}
+        specs = [tree.specs for tree in driven]
+        pole_angle = np.array([[spec.pole_angle for spec in row] for row in specs])
         if first.is_tree:
             # The options of a tree hold for all of its chains.
-            flips = [[bool(spec.options.use_flip_bend) for spec in own] for own in specs]
+            flips = [[bool(spec.options.use_flip_bend) for spec in row] for row in specs]
             pole_angle = pole_angle + np.pi * np.array(flips)
-        influence = np.array([own.influence for own in driven])
+        influence = np.array([tree.influence for tree in driven])
         shares = [influence[:, list(rows)].min(axis=1) for rows in first.hanging.rows]
         local = quaternions_of(
-            np.concatenate([own.start for own in driven]), np.tile(first.modes, len(driven))
+            np.concatenate([tree.start for tree in driven]), np.tile(first.modes, len(driven))
         )
         return cls(
             modes=first.modes,
-            stored=np.array([own.stored for own in driven]),
+            stored=np.array([tree.stored for tree in driven]),
             influence=influence,
-            locks=np.array([own.locks for own in driven]),
-            uses_4d_locks=np.array([own.uses_4d_locks for own in driven]),
-            joints=ChainJoints.of([own.joints for own in driven]),
+            locks=np.array([tree.locks for tree in driven]),
+            uses_4d_locks=np.array([tree.uses_4d_locks for tree in driven]),
+            joints=ChainJoints.of([tree.joints for tree in driven]),
             spread=twist_spread(driven),
             like=first,
             start=local.reshape(len(driven), -1, 4),
             options=replace(
-                each[0],
+                options[0],
                 **by_chain,
                 keeps_start=bool(first.is_current.any()),
             ),
-            tolerance=np.array([[float(spec.options.tolerance) for spec in own] for own in specs]),
+            tolerance=np.array([[float(spec.options.tolerance) for spec in row] for row in specs]),
             pole_angle=pole_angle,
             shares=np.stack(shares, axis=1),
-            weights=np.array([own.weights for own in driven]),
-            carried=_carried(driven),
+            weights=np.array([tree.weights for tree in driven]),
+            carried=_find_sides(driven),
         )
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ class BatchSettings(BoneChannels):
 
     @cached_property
     def is_current(self) -> bool:
-        """Whether any bones start from what stands there."""
+        """Whether any bones start from the present pose."""
         return bool(self.like.is_current.any())
 
     @cached_property
@@ -112,34 +112,34 @@ class BatchSettings(BoneChannels):
     def begun(
         self, rows: Rows, present: Array, known: Array | None, *, goes_on: bool = False
     ) -> Array:
-        """Return the local rotations wxyz (b, k, 4) to start from, some of what stands there.
+        """Return start poses as local rotations wxyz (b, k, 4); arguments as ``resumed``.
 
-        All of them where the whole pose ``goes_on``; the other arguments are as for ``resumed``.
+        Bones with ``is_current`` start from the present pose, all bones if ``goes_on``.
         """
         if not (self.is_current or goes_on):
             return self.start[rows]
-        there = self.resumed(rows, present, known)
-        return np.where(self.like.is_current[:, None] | goes_on, there, self.start[rows])
+        resumed = self.resumed(rows, present, known)
+        return np.where(self.like.is_current[:, None] | goes_on, resumed, self.start[rows])
 
     def near(self, rows: Rows, present: Array) -> Array:
-        """Return the rotation channels (b, k, 4) to stay near, which locks hold."""
+        """Return the rotation channels (b, k, 4) to stay near; locked channels keep them."""
         stored: Array = self.stored[rows]
         if not self.is_current:
             return stored
         return np.where(self.like.is_current[:, None], present, stored)
 
     def with_optimum(self, forces: Forces | None, pick: Rows) -> Forces | None:
-        """Return forces on some of the chains, whose springs rest in the stored pose if need be."""
+        """Return forces on some chains, with stored optima if bones start from the present pose."""
         if forces is None or self.joints is None or not self.is_current:
             return forces
-        # Springs that rest where the bones stand now would give way at every update.
+        # Springs that rest in the present pose would give way a little more at every update.
         zero = self.zero[pick, : forces.shape[-1]]
         return replace(forces, optimum_wxyz=self.joints.take(pick).turns_of(zero))
 
 
-def _carried(driven: Sequence[Driven]) -> CarriedSides | None:
-    """Return the sides that chains carry; those of a tree bend from where they start."""
+def _find_sides(driven: Sequence[Driven]) -> CarriedSides | None:
+    """Return the bend sides that chains carry; None for a tree: it bends from its start pose."""
     if driven[0].is_tree:
         return None
-    chains = [own.live_chains[0] for own in driven]
-    return CarriedSides.of([(each.plan, each.spec) for each in chains])
+    chains = [tree.live_chains[0] for tree in driven]
+    return CarriedSides.of([(chain.plan, chain.spec) for chain in chains])

@@ -1,4 +1,4 @@
-"""Chains whose bend goes along with their roots and targets: what of their rest poses tells it."""
+"""Bend sides that follow the roots and targets of chains, from their rest poses."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from ..reading.rows import Alike
 from ..reading.spec import ChainSpec
 from .chain_frames import ChainFrames
 
-# A chain that ends where it begins has no direction: below this share of its length.
-CLOSED = 1e-9
+# Least chord of a chain with a direction, relative to its length; least sine of side and chord.
+MIN_CHORD_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
 class CarriedSides(Alike):
-    """B chains alike at rest, each in the space of its root bone.
+    """B similar chains at rest, in the spaces of their root bones.
 
     Attributes:
-        compiled: Of how many these are some, which decides how they are computed.
-        chord: From the root to the end of what bends, unit vectors, shape (B, 3).
-        side: Unit vectors across it, shape (B, 3).
-        is_straight: Which have no side of their own: theirs is turned by the pole angle, (B,).
-        across: Unit vectors that they lean to, where they bend, shape (B, 3).
-        lean: How far, radians, as ``carry_side``.
+        compiled: How many chains were compiled together: decides between floats and arrays.
+        chord: Unit vectors from the root to the end of the bending part, shape (B, 3).
+        side: Unit vectors across the chord, shape (B, 3).
+        is_straight: Which chains are straight at rest: the pole angle turns their side, (B,).
+        across: Unit vectors of the sides that the chains lean to where they bend, shape (B, 3).
+        lean: Angle of the lean in radians, as in ``carry_side``.
         reach: Lengths of the chains at rest, shape (B,).
         tip: Rotations of the bones that take the targets' rotations, wxyz, shape (B, 4).
-        end: From the end of what bends to the effector, shape (B, 3).
-        share: How much of the targets' turns counts, shape (B,).
+        end: Vectors from the end of the bending part to the effector, shape (B, 3).
+        share: Shares of the targets' turns that count, shape (B,).
     """
 
     compiled: int
@@ -54,7 +54,7 @@ class CarriedSides(Alike):
 
     @classmethod
     def of(cls, chains: Sequence[tuple[ChainPlan, ChainSpec]]) -> CarriedSides | None:
-        """Return what chains alike carry; None where poles or start poses tell their sides."""
+        """Return the sides of similar chains; None where poles or start poses decide the sides."""
         if not chains[0][1].carries_side:
             return None
         rows = zip(*(_at_rest(*chain) for chain in chains), strict=True)
@@ -62,50 +62,50 @@ class CarriedSides(Alike):
         return carried.turned(np.array([spec.pole_angle for _, spec in chains]))
 
     def turned(self, angle: Array) -> CarriedSides:
-        """Return the same with these pole angles, shape (B,)."""
+        """Return the same sides with other pole angles in radians, shape (B,)."""
         angle = np.where(self.is_straight, angle, 0.0)[:, None]
         normal = rotation.cross(self.chord, self.side)
         return replace(self, across=np.cos(angle) * self.side + np.sin(angle) * normal)
 
     def poles(self, ends: Array, targets: Array) -> Array:
-        """Return points that chains bend toward, as seen from their roots, shape (b, 3).
+        """Return points that chains bend toward, relative to their roots, shape (b, 3).
 
-        They lie across the directions that the chains reach in.
+        They lie across the directions in which the chains reach.
 
         Args:
-            ends: Where their targets are from their roots, shape (b, 3).
-            targets: Their orientations wxyz, shape (b, 4).
+            ends: Vectors from the roots to the targets, shape (b, 3).
+            targets: Orientations of the targets wxyz, shape (b, 4).
         """
-        own = self.chord, self.side, self.across, self.lean, self.tip, self.end, self.share
+        chains = self.chord, self.side, self.across, self.lean, self.tip, self.end, self.share
         if self.compiled <= MAX_CHAINS_IN_FLOATS:
-            rows = zip(*[to_numbers(each) for each in (*own, ends, targets)], strict=True)
+            rows = zip(*[to_numbers(array) for array in (*chains, ends, targets)], strict=True)
             sides = np.array([_side(FLOATS, *row) for row in rows])
         else:
-            columns = [np.moveaxis(each, 0, -1) for each in (*own, ends, targets)]
-            side = _side(ARRAYS, *[to_numbers(each, each.ndim - 1) for each in columns])
+            columns = [np.moveaxis(array, 0, -1) for array in (*chains, ends, targets)]
+            side = _side(ARRAYS, *[to_numbers(array, array.ndim - 1) for array in columns])
             sides = np.stack(side, axis=1)
         poles: Array = self.reach[:, None] * sides
         return poles
 
     def poles_of(
-        self, frames: ChainFrames, ends: Array, targets: Array, unmirrored: Array, keeps: Flags
+        self, frames: ChainFrames, ends: Array, targets: Array, unmirrored: Array, keeps_bend: Flags
     ) -> Array:
-        """Return the same points in armature space, wherever chains hang, shape (b, 3).
+        """Return the same points in armature space, for chains under any parents, shape (b, 3).
 
         Args:
             frames: The chains.
-            ends: Where their targets are, armature space, shape (b, 3).
-            targets: Their matrices, armature space, shape (b, 3, 3).
-            unmirrored: As ``Places``, shape (b, 3, 3).
-            keeps: Which chains shall bend as if nothing were mirrored, and are, shape (b,).
+            ends: Positions of the targets, armature space, shape (b, 3).
+            targets: Matrices of the targets, armature space, shape (b, 3, 3).
+            unmirrored: As in ``Places``, shape (b, 3, 3).
+            keeps_bend: Which chains are mirrored but bend as if they were not, shape (b,).
         """
         space = frames.root_space()
         inverse = np.linalg.pinv(space)
-        ways = spaces.transform_direction(inverse, ends - frames.root)
-        turned = rotation.quaternion_from_shown(inverse @ targets)
-        poles = spaces.transform_direction(space, self.poles(ways, turned))
+        local_ends = spaces.transform_direction(inverse, ends - frames.root)
+        orientations = rotation.quaternion_from_shown(inverse @ targets)
+        poles = spaces.transform_direction(space, self.poles(local_ends, orientations))
         is_other = np.einsum("bi,bij,bj->b", poles, unmirrored, poles) < 0.0
-        return frames.root + np.where((keeps & is_other)[:, None], -poles, poles)
+        return frames.root + np.where((keeps_bend & is_other)[:, None], -poles, poles)
 
 
 def _side(
@@ -117,31 +117,31 @@ def _side(
     tip: Quaternion,
     end: Vector,
     share: Number,
-    way: Vector,
+    end_vector: Vector,
     target: Quaternion,
 ) -> Vector:
-    """Return the side of chains in numbers; what they are asked as ``CarriedSides.poles``."""
+    """Return the side of chains as numbers; the last two arguments as in ``poles``."""
     turn = quaternions.multiply(target, quaternions.conjugate(tip))
-    toward = unit(m, subtract(way, rotate(turn, end)), chord)
-    return carry_side(m, chord, side, (across, lean), toward, turn, share)
+    direction = unit(m, subtract(end_vector, rotate(turn, end)), chord)
+    return carry_side(m, chord, side, (across, lean), direction, turn, share)
 
 
 def _at_rest(
     plan: ChainPlan, spec: ChainSpec
 ) -> tuple[Array, Array, bool, Array, float, float, Array, Array, float]:
-    """Return the row of a chain."""
+    """Return the row of a chain: all fields but ``compiled``, in their order."""
     skeleton = plan.skeleton
     joints = rest_joints(plan)
     root = skeleton.rest[plan.root][:3, :3]
     joints = (joints - joints[0]) @ root
     reach = float(np.linalg.norm(np.diff(joints, axis=0), axis=1).sum())
     last = joints[-2] if plan.bends_without_tip else joints[-1]
-    chord = last if np.linalg.norm(last) > CLOSED * reach else joints[1]
+    chord = last if np.linalg.norm(last) > MIN_CHORD_SHARE * reach else joints[1]
     chord = chord / np.linalg.norm(chord)
     side, is_bent = rest_side(plan)
     side = side - chord * (side @ chord)
-    if not np.linalg.norm(side) > CLOSED:
-        # A straight bone that lies along its own Z axis bends to none: any side is as good.
+    if not np.linalg.norm(side) > MIN_CHORD_SHARE:
+        # The rest side, the Z axis, lies along this straight chain: any side across it will do.
         side = np.cross(chord, np.eye(3)[np.abs(chord).argmin()])
     tip = rotation.quaternion_from_matrix(root.T @ skeleton.rest[plan.tip][:3, :3])
     share = float(spec.options.orient_weight) if plan.turns_tip else 0.0
@@ -149,13 +149,13 @@ def _at_rest(
     return chord, side, not is_bent, side, spec.pole_lean, reach, tip, joints[-1] - last, share
 
 
-def angle_toward(plan: ChainPlan, spec: ChainSpec, way: Array) -> float:
-    """Return the pole angle that bends a chain, straight at rest, a way there, armature space (3,).
+def angle_toward(plan: ChainPlan, spec: ChainSpec, direction: Array) -> float:
+    """Return the pole angle that bends a chain toward a direction in armature space (3,), radians.
 
-    Zero for a chain that is bent at rest, and for no way.
+    Zero for a chain that is bent at rest, and for a zero direction.
     """
     chord, side, is_straight, *_ = _at_rest(plan, spec)
-    if not (is_straight and way.any()):
+    if not (is_straight and direction.any()):
         return 0.0
-    wanted = plan.skeleton.rest[plan.root][:3, :3].T @ way
-    return float(np.arctan2(np.cross(chord, side) @ wanted, side @ wanted))
+    local_direction = plan.skeleton.rest[plan.root][:3, :3].T @ direction
+    return float(np.arctan2(np.cross(chord, side) @ local_direction, side @ local_direction))

@@ -1,8 +1,8 @@
-"""Chains and trees under their parent bones: posed by local rotations, or laid along solutions.
+"""Chains and trees under any parents: posed by local rotations, or along the segments of solutions.
 
-B of them alike, of k written bones of which the first n are solved together, and E effectors; one
+B similar trees have k written bones, of which the first n are solved together, and E effectors. A
 chain is a tree with one effector, whose n segments lie one after the other. Parents may turn,
-scale, shear and mirror: nothing here needs bones to be rigid.
+scale, shear and mirror: no bone has to be rigid.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ from .chain_poses import ChainPoses, turned_part_way
 
 @dataclass(frozen=True)
 class ChainFrames(Alike):
-    """What of chains or trees stays while their bones rotate.
+    """The constants of chains or trees while their bones rotate.
 
     Attributes:
-        hanging: Which bones hang on which.
+        hanging: The parents of the bones.
         rest: Rest frames of the written bones: a record of (B, g) for each generation.
-        scale: Their scale channels; of bones that may grow without their growth, shape (B, k, 3).
-        ways: From the parent's head to the bone's in the space of the posed parent, shape
-            (B, k, 3); that of the root is not used.
+        scale: Scale channels of the bones, without the growth of stretch, shape (B, k, 3).
+        ways: Vectors from the parent's head to the bone's head in the space of the posed parent,
+            shape (B, k, 3); that of the root is not used.
         ends: Effectors in the space of the posed bone that carries them, shape (B, E, 3).
-        parent: Pose matrices of the roots' parents, identity without, shape (B, 3, 3).
-        root: The roots' heads without any slide, armature space, shape (B, 3).
-        hints: Where straight chains bend, in the spaces of their posed root bones, shape (B, E, 3).
+        parent: Pose matrices of the roots' parents, identity without one, shape (B, 3, 3).
+        root: Heads of the roots without any slide, armature space, shape (B, 3).
+        hints: Bend directions of straight chains, in their posed roots' spaces, shape (B, E, 3).
         is_bent: Whether the hint is the side of the rest pose, shape (B, E).
-        compiled: Of how many these are some, which decides how the core solves them.
-        stretch: How far bones of chains may grow; None where none is to.
-        slide: How far bones of chains may slide; None where none is to.
-        floating: How the roots of bodies move; None where roots stay.
+        compiled: How many were compiled together: the core decides by it between floats and arrays.
+        stretch: How far bones of chains may grow; None where no bone may.
+        slide: How far bones of chains may slide; None where no bone may.
+        floating: How the roots of bodies move; None where roots do not move.
     """
 
     hanging: Hanging
@@ -62,7 +62,7 @@ class ChainFrames(Alike):
 
     @property
     def segments(self) -> Array:
-        """Of chains, from head to next joint in the space of the posed bone, shape (B, n, 3)."""
+        """Vectors of chains from head to next joint, in the posed bone's space, shape (B, n, 3)."""
         return np.concatenate((self.ways[:, 1 : self.hanging.count], self.ends), axis=1)
 
     def root_space(self) -> Array:
@@ -70,7 +70,7 @@ class ChainFrames(Alike):
         return spaces.parent_frames(self.parent[:, None], self.rest[0]).rs[:, 0]
 
     def rooted(self, heads: Array) -> ChainFrames:
-        """Return bodies whose roots have their heads there (B, 3); those of others stay."""
+        """Return bodies with the heads of their roots at points (B, 3); other trees unchanged."""
         return self if self.floating is None else replace(self, root=heads)
 
     def posed(
@@ -81,31 +81,31 @@ class ChainFrames(Alike):
         Args:
             rotations: Local rotations, shape (B, k, 3, 3).
             scale: Scale channels, shape (B, k, 3).
-            slides: How far bones have slid, shape (B, k).
+            slides: Distances that bones have slid, shape (B, k).
         """
         scale = self.scale if scale is None else scale
         if self.slide is not None and slides is None:
             slides = np.zeros(rotations.shape[:2])
         if all(rest.is_plain for rest in self.rest):
-            return self._walked_plainly(rotations, scale, slides)
-        return self._walked(lambda rows, _: (rotations[:, rows], scale[:, rows]), slides)
+            return self._pose_plainly(rotations, scale, slides)
+        return self._pose(lambda rows, _: (rotations[:, rows], scale[:, rows]), slides)
 
     def stretched(self, rotations: Array, lengths: Array) -> ChainPoses:
-        """Return the chains posed by local rotations, segments as long as asked, (B, m).
+        """Return the chains posed by local rotations, with segments of given lengths (B, m).
 
-        NaN leaves a segment as long as it is.
+        A segment with NaN keeps its length.
         """
 
         def local(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
-            own: Array = rotations[:, rows]
+            turn: Array = rotations[:, rows]
             if rows.start >= lengths.shape[1]:
-                return own, self.scale[:, rows]
-            return own, self._scale_giving(rows, frame, frame.rs @ own, lengths[:, rows])
+                return turn, self.scale[:, rows]
+            return turn, self._find_scale(rows, frame, frame.rs @ turn, lengths[:, rows])
 
-        return self._walked(local)
+        return self._pose(local)
 
     def along(self) -> Array:
-        """Return what share of each segment lies along its bone's Y axis, shape (B, n)."""
+        """Return the share of each segment that lies along its bone's Y axis, shape (B, n)."""
         visible = self.scale[:, : self.hanging.count] * self.segments
         return np.abs(visible[..., 1]) / np.linalg.norm(visible, axis=2)
 
@@ -117,18 +117,18 @@ class ChainFrames(Alike):
         tip_share: float,
         is_stretched: Flags | None = None,
     ) -> ChainPoses:
-        """Return the chains with their segments along solutions', rolls kept from the start.
+        """Return the chains with segments along those of solutions and the roll of the start.
 
-        The root bone turns with the chain as a whole; every bone then swings, in the space of its
-        own parent, by the shortest rotation that lays its segment along the solved one. That is
-        exact for any parent matrix, sheared and mirrored ones too.
+        The root bone turns with the chain as a whole. Every bone then swings, in the space of its
+        parent, by the shortest rotation that aligns its segment with the solved one. This is exact
+        for any parent matrix, also a sheared or mirrored one.
 
         Args:
             start: The start poses.
-            solutions: Of the segments.
-            tip: Pose matrices that the last bones take, as near as they can, shape (B, 3, 3).
-            tip_share: Share of the way that the last bones turn to them, from 0 to 1.
-            is_stretched: Whose segments take the solutions' lengths as well, shape (B,).
+            solutions: The solved segments.
+            tip: Pose matrices that the last bones turn to as nearly as they can, shape (B, 3, 3).
+            tip_share: Share of the turn to ``tip`` that the last bones make, from 0 to 1.
+            is_stretched: Which chains also take the solutions' segment lengths, shape (B,).
         """
         whole = rotation.matrix_from_quaternion(solutions.chain_rotation_wxyz)
         directions = np.diff(solutions.joint_positions, axis=1)
@@ -139,13 +139,13 @@ class ChainFrames(Alike):
             if is_stretched is None or rows.start >= count:
                 return scale
             if local is None:
-                # The swing keeps lengths: the segment is compared where it is turned.
+                # The swing keeps lengths in the frame that the bone turns in: measure there.
                 way = transform_direction(np.linalg.pinv(frame.rs), directions[:, rows])
                 matrix: Array = np.broadcast_to(np.eye(3), frame.rs.shape)
             else:
                 way, matrix = directions[:, rows], frame.rs @ local
             lengths = np.where(is_stretched[:, None], np.linalg.norm(way, axis=-1), np.nan)
-            return self._scale_giving(rows, frame, matrix, lengths)
+            return self._find_scale(rows, frame, matrix, lengths)
 
         def local_turn(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
             local: Array = start.rotations[:, rows]
@@ -159,61 +159,61 @@ class ChainFrames(Alike):
                 turned = whole[:, None] @ start.matrices[:, rows]
                 local = spaces.local_from_pose(frame, turned, self.scale[:, rows])
             scale = scale_of(rows, frame, None)
-            return _swung(frame, local, segments[:, rows], scale, directions[:, rows]), scale
+            return _swing(frame, local, segments[:, rows], scale, directions[:, rows]), scale
 
-        return self._walked(local_turn)
+        return self._pose(local_turn)
 
     def rolled(
-        self, start: ChainPoses, poses: ChainPoses, levers: Array, kept: Flags
+        self, start: ChainPoses, poses: ChainPoses, levers: Array, fixed: Flags
     ) -> ChainPoses:
-        """Return trees whose free bones point as they do in poses, and roll no more than they need.
+        """Return trees whose free bones point as in solved poses, with the least roll.
 
-        How a straight limb is rolled moves nothing, so the core leaves it to the way that it has
-        come; the next target may then have it otherwise. Here every bone swings, in the space of
-        its own parent, by the shortest rotation that points it where it shall be.
+        The roll of a straight limb is arbitrary: the core's depends on the path of its iterations
+        and may jump at the next target. Here every bone swings from the start, in the space of its
+        parent, by the shortest rotation to its solved direction.
 
         Args:
             start: The start poses.
-            poses: As solved.
-            levers: Where the ends of each bone lie in its space, shape (B, n, 3).
-            kept: Bones whose whole rotation is wanted, shape (n,).
+            poses: The solved poses.
+            levers: Directions to the ends of each bone in its space, shape (B, n, 3).
+            fixed: Bones that keep their whole solved rotation, shape (n,).
         """
-        wanted = transform_direction(poses.matrices[:, : self.hanging.count], levers)
-        return self.pointed(start, poses, levers, wanted, kept)
+        directions = transform_direction(poses.matrices[:, : self.hanging.count], levers)
+        return self.pointed(start, poses, levers, directions, fixed)
 
     def pointed(
-        self, start: ChainPoses, poses: ChainPoses, levers: Array, wanted: Array, kept: Flags
+        self, start: ChainPoses, poses: ChainPoses, levers: Array, directions: Array, fixed: Flags
     ) -> ChainPoses:
-        """Return poses of which bones that are not kept swing from a start to directions.
+        """Return poses whose bones swing from a start to directions, but for fixed bones.
 
         Args:
-            start: What they swing from.
-            poses: What the others keep, of their whole rotations.
-            levers: Where the ends of each bone lie in its space, shape (B, n, 3).
-            wanted: Where they are to point, armature space, likewise.
-            kept: Bones whose whole rotation is wanted, shape (n,).
+            start: Pose that bones swing from.
+            poses: Pose whose rotations the fixed bones keep.
+            levers: Directions to the ends of each bone in its space, shape (B, n, 3).
+            directions: Directions of the levers in armature space, shape (B, n, 3).
+            fixed: Bones that keep their whole rotation, shape (n,).
         """
 
         def local_turn(rows: slice, frame: spaces.ParentFrames) -> tuple[Array, Array]:
             scale: Array = poses.scale[:, rows]
             if rows.start >= self.hanging.count:
                 return poses.rotations[:, rows], scale
-            before, lever = start.rotations[:, rows], levers[:, rows]
-            own = kept[rows]
-            if own.all():
+            start_rows, lever = start.rotations[:, rows], levers[:, rows]
+            is_fixed = fixed[rows]
+            if is_fixed.all():
                 return spaces.local_from_pose(frame, poses.matrices[:, rows], scale), scale
-            local = _swung(frame, before, lever, scale, wanted[:, rows])
-            if own.any():
-                whole = spaces.local_from_pose(frame, poses.matrices[:, rows], scale)
-                local = np.where(own[:, None, None], whole, local)
+            local = _swing(frame, start_rows, lever, scale, directions[:, rows])
+            if is_fixed.any():
+                fixed_local = spaces.local_from_pose(frame, poses.matrices[:, rows], scale)
+                local = np.where(is_fixed[:, None, None], fixed_local, local)
             return local, scale
 
-        return self._walked(local_turn, poses.slides)
+        return self._pose(local_turn, poses.slides)
 
     def nudged(self, pose: ChainPoses, turns: Array, tip: Array | None) -> ChainPoses:
-        """Return poses with local rotations turned on by rotation vectors (B, m, 3).
+        """Return poses with local rotations turned further by rotation vectors (B, m, 3), radians.
 
-        Tips that take pose matrices of their own keep them, shape (B, 3, 3).
+        If ``tip`` gives pose matrices (B, 3, 3), the last bones take these.
         """
         angles = np.linalg.norm(turns, axis=2, keepdims=True)
         steps = rotation.quaternion_from_axis_angle(np.concatenate((angles, turns), axis=2))
@@ -227,31 +227,31 @@ class ChainFrames(Alike):
                 local = steps[:, rows] @ local
             return local, pose.scale[:, rows]
 
-        return self._walked(local_turn)
+        return self._pose(local_turn)
 
     def natural_sides(self, pose: ChainPoses) -> Array:
-        """Return where bones in one line bend in poses, armature space, shape (B, n, 3)."""
+        """Return the bend directions of straight chains in poses, armature space, (B, n, 3)."""
         sides = np.zeros(pose.scale.shape)
-        for chain, own in reversed(list(enumerate(self.hanging.rows))):
-            side = transform_direction(pose.matrices[:, own[0]], self.hints[:, chain])
-            sides[:, own] = side[:, None]
+        for chain, rows in reversed(list(enumerate(self.hanging.rows))):
+            side = transform_direction(pose.matrices[:, rows[0]], self.hints[:, chain])
+            sides[:, rows] = side[:, None]
         return sides[:, : self.hanging.count]
 
     def lengths(self, pose: ChainPoses, world: Array | None = None) -> Array:
-        """Return the ways from the root to the effectors along the bones, shape (B, E).
+        """Return the path lengths from the root to the effectors along the bones, shape (B, E).
 
         Args:
             pose: The bones.
-            world: In which space, as linear maps of armature space (B, 3, 3); None for that itself.
+            world: Linear maps (B, 3, 3) to the space to measure in; None for armature space.
         """
         joints = pose.joints if world is None else pose.joints @ world.swapaxes(-1, -2)
         steps = np.linalg.norm(joints - joints[:, self.hanging.above], axis=2)
         return steps @ self.hanging.on_ways
 
-    def _scale_giving(
+    def _find_scale(
         self, rows: slice, frame: spaces.ParentFrames, matrix: Array, lengths: Array
     ) -> Array:
-        """Return the scale channels of a bone whose segments take lengths (B, 1) after matrices."""
+        """Return the scale channels of a bone whose segments have lengths (B, 1) after matrices."""
         scale: Array = self.scale[:, rows]
         if self.stretch is None:
             return scale
@@ -261,16 +261,16 @@ class ChainFrames(Alike):
         )
         return scale * grown[:, None]
 
-    def _walked(
+    def _pose(
         self,
         local_turn: Callable[[slice, spaces.ParentFrames], tuple[Array, Array]],
         slides: Array | None = None,
     ) -> ChainPoses:
-        """Pose one generation after the other by the rotations and scales of a function."""
-        hang, (root, ways, ends) = self.hanging, self._slid(slides)
+        """Return bones posed generation by generation, by rotations and scales of a function."""
+        hanging, (root, ways, ends) = self.hanging, self._apply_slides(slides)
         scales, heads = np.empty(self.scale.shape), np.empty(self.scale.shape)
         rotations, frames, matrices = np.empty((3, *self.scale.shape, 3))
-        for rest, (rows, above) in zip(self.rest, hang.generations, strict=True):
+        for rest, (rows, above) in zip(self.rest, hanging.generations, strict=True):
             if above is None:
                 parent, heads[:, rows] = self.parent[:, None], root[:, None]
             else:
@@ -283,31 +283,31 @@ class ChainFrames(Alike):
         joints = self._joints(heads, matrices, ends)
         return ChainPoses(rotations, frames, matrices, joints, scales, slides)
 
-    def _walked_plainly(self, rotations: Array, scale: Array, slides: Array | None) -> ChainPoses:
-        """Pose bones that take the whole parent matrix: all but their products at once."""
-        hang, (root, ways, ends) = self.hanging, self._slid(slides)
+    def _pose_plainly(self, rotations: Array, scale: Array, slides: Array | None) -> ChainPoses:
+        """Return posed bones that take the whole parent matrix; only products go by generation."""
+        hanging, (root, ways, ends) = self.hanging, self._apply_slides(slides)
         offsets = np.concatenate([rest.offset for rest in self.rest], axis=1)
-        own = (offsets @ rotations) * scale[..., None, :]
-        # The parent of the first bone comes before all bones.
-        matrices = np.concatenate((self.parent[:, None], own), axis=1)
-        above = [parent + 1 for parent in hang.parents]
-        for rows, _ in hang.generations:
+        local = (offsets @ rotations) * scale[..., None, :]
+        # Row 0 is the parent of the first bone.
+        matrices = np.concatenate((self.parent[:, None], local), axis=1)
+        above = [parent + 1 for parent in hanging.parents]
+        for rows, _ in hanging.generations:
             parents = matrices[:, above[rows]]
-            matrices[:, rows.start + 1 : rows.stop + 1] = parents @ own[:, rows]
+            matrices[:, rows.start + 1 : rows.stop + 1] = parents @ local[:, rows]
         parents, matrices = matrices[:, above], matrices[:, 1:]
         heads = transform_direction(parents, ways)
         heads[:, 0] = root
-        for rows, carriers in hang.generations[1:]:
+        for rows, carriers in hanging.generations[1:]:
             heads[:, rows] += heads[:, carriers]
         joints = self._joints(heads, matrices, ends)
         frames = parents @ offsets
         return ChainPoses(np.array(rotations), frames, matrices, joints, scale, slides)
 
-    def _slid(self, slides: Array | None) -> tuple[Array, Array, Array]:
-        """Return the roots' heads, the ways to heads and the effectors, after slides."""
+    def _apply_slides(self, slides: Array | None) -> tuple[Array, Array, Array]:
+        """Return ``root``, ``ways`` and ``ends`` after slides."""
         root, ways, ends = self.root, self.ways, self.ends
         if self.slide is not None and slides is not None:
-            # A slide moves the head that the segment before it leads to.
+            # A slide moves the head of its bone, the end of the segment before.
             moved = self.slide.heads * slides[..., None]
             root, ways = root + transform_direction(self.parent, moved[:, 0]), ways + moved
             if self.hanging.turns_afterwards(0):
@@ -315,16 +315,16 @@ class ChainFrames(Alike):
         return root, ways, ends
 
     def _joints(self, heads: Array, matrices: Array, ends: Array) -> Array:
-        """Return the joints of posed bones, and their effectors."""
+        """Return the joints of posed bones, then their effectors."""
         carriers = list(self.hanging.carriers)
         effectors = heads[:, carriers] + transform_direction(matrices[:, carriers], ends)
         return np.concatenate((heads[:, : self.hanging.count], effectors), axis=1)
 
 
-def _swung(
+def _swing(
     frame: spaces.ParentFrames, local: Array, segment: Array, scale: Array, direction: Array
 ) -> Array:
-    """Return local rotations swung on until segments of the posed bones lie along directions."""
+    """Return local rotations swung until segments of the posed bones lie along directions."""
     before = transform_direction(local, spaces.local_start(frame, segment, scale))
-    wanted = spaces.local_direction(frame, direction, before)
-    return rotation.matrix_from_quaternion(rotation.between(before, wanted)) @ local
+    goal = spaces.local_direction(frame, direction, before)
+    return rotation.matrix_from_quaternion(rotation.between(before, goal)) @ local

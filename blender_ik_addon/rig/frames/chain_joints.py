@@ -1,4 +1,4 @@
-"""The joints of chains alike, as the core takes them."""
+"""The joints of similar chains, as arrays for the core."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..reading.rows import Alike
 
 @dataclass(frozen=True)
 class ChainJoints(Alike):
-    """The joints of B chains alike of k bones.
+    """The joints of B similar chains of k bones.
 
     Attributes:
-        kinds: One a bone.
-        zero: Local rotations that count as no turn wxyz, shape (B, k, 4); None where all are rest.
+        kinds: Kinds of the joints, shape (k,).
+        zero: Local rotations that count as no turn wxyz, shape (B, k, 4); None for rest rotations.
         low: Least turns in radians, shape (B, k, 3).
-        high: Greatest turns.
-        mobility: Shape (B, k, 3).
+        high: Greatest turns in radians, shape (B, k, 3).
+        mobility: One minus stiffness, shape (B, k, 3).
     """
 
     kinds: tuple[JointKind, ...]
@@ -34,21 +34,21 @@ class ChainJoints(Alike):
     mobility: Array
 
     @classmethod
-    def of(cls, each: Sequence[BoneJoints | None]) -> ChainJoints | None:
-        """Return the joints of chains alike; None for free ones."""
-        joints = [own for own in each if own is not None]
+    def of(cls, of_chains: Sequence[BoneJoints | None]) -> ChainJoints | None:
+        """Return the joints of similar chains; None for free ones."""
+        joints = [chain for chain in of_chains if chain is not None]
         if not joints:
             return None
         zero = None
-        if any(own.zero_wxyz is not None for own in joints):
+        if any(one.zero_wxyz is not None for one in joints):
             rest = np.tile(NOT_TURNED, (len(joints[0].low), 1))
-            zero = np.array([rest if own.zero_wxyz is None else own.zero_wxyz for own in joints])
+            zero = np.array([rest if one.zero_wxyz is None else one.zero_wxyz for one in joints])
         return cls(
             joints[0].kinds,
             zero,
-            np.array([own.low for own in joints]),
-            np.array([own.high for own in joints]),
-            1.0 - np.array([own.stiffness for own in joints]),
+            np.array([one.low for one in joints]),
+            np.array([one.high for one in joints]),
+            1.0 - np.array([one.stiffness for one in joints]),
         )
 
     def turns_of(self, local: Array) -> Array:
@@ -64,11 +64,11 @@ class ChainJoints(Alike):
         return rotation.multiply(self.zero[:, : turns.shape[1]], turns)
 
     def clamped(self, local: Array) -> Array:
-        """Return the local rotations wxyz (B, n, 4) of the first n bones brought inside ranges."""
+        """Return the local rotations wxyz (B, n, 4) of the first n bones clamped to the ranges."""
         return self.local_of(self.clamped_turns(self.turns_of(local)))
 
     def clamped_turns(self, turns: Array) -> Array:
-        """Return turns of the first n joints wxyz (B, n, 4) brought inside the ranges."""
+        """Return the turns of the first n joints wxyz (B, n, 4) clamped to the ranges."""
         return clamp_rotations(self.kinds[: turns.shape[1]], turns, self.low, self.high)
 
     def for_core(
@@ -81,9 +81,9 @@ class ChainJoints(Alike):
         """Return the joints of the first m bones for the core.
 
         Args:
-            offsets: As ``core.Joints`` counts them from rest, shape (B, m, 3, 3).
-            local: Local rotations wxyz that the chains start from, shape (B, n, 4), n >= m.
-            slides: Least and greatest slides, (B, m) each, and their axes; None for none.
+            offsets: ``offsets`` of ``core.Joints`` for rest rotations, shape (B, m, 3, 3).
+            local: Local rotations wxyz of the start pose, shape (B, n, 4), n >= m.
+            slides: Least and greatest slides, both (B, m), and their axes; None without slides.
             unturned: Bones that their parents do not turn.
         """
         count = offsets.shape[1]

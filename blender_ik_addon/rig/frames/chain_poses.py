@@ -10,7 +10,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..reading.rows import Alike
 
-# What float32 matrices of parents leave of lengths, as a share of the chain.
+# Rounding of lengths by float32 matrices of parents, relative to the length of the chain.
 LENGTHS_AGREE = 1e-6
 
 
@@ -20,12 +20,12 @@ class ChainPoses(Alike):
 
     Attributes:
         rotations: Local rotation matrices, shape (B, k, 3, 3).
-        frames: In which they act, shape (B, k, 3, 3).
+        frames: Frames that the local rotations act in, shape (B, k, 3, 3).
         matrices: Pose matrices, armature space, shape (B, k, 3, 3).
         joints: Heads of the bones that are solved together, and effectors, armature space,
             shape (B, n + E, 3).
         scale: Scale channels, shape (B, k, 3).
-        slides: How far bones have slid, shape (B, k); None where none is to.
+        slides: Distances that bones have slid, shape (B, k); None where no bone may slide.
     """
 
     rotations: Array
@@ -37,7 +37,7 @@ class ChainPoses(Alike):
 
 
 def turned_part_way(start: Array, end: Array, share: float | Array) -> Array:
-    """Return rotation matrices (..., 3, 3) as ``rotation.interpolate`` does quaternions."""
+    """Return rotation matrices (..., 3, 3) between others, as ``rotation.interpolate``."""
     if isinstance(share, float) and share == 1.0:
         return end
     one, other = rotation.quaternion_from_matrix(start), rotation.quaternion_from_matrix(end)
@@ -46,5 +46,5 @@ def turned_part_way(start: Array, end: Array, share: float | Array) -> Array:
 
 def angles_between(one: Array, other: Array) -> Array:
     """Return the angles between rotations wxyz (..., 4), radians."""
-    left = rotation.multiply(rotation.conjugate(one), other)
-    return 2.0 * np.arctan2(np.linalg.norm(left[..., 1:], axis=-1), np.abs(left[..., 0]))
+    delta = rotation.multiply(rotation.conjugate(one), other)
+    return 2.0 * np.arctan2(np.linalg.norm(delta[..., 1:], axis=-1), np.abs(delta[..., 0]))

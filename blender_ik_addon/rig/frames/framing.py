@@ -1,4 +1,4 @@
-"""Chains as they hang now: what of them stays while their bones rotate."""
+"""Build ``ChainFrames``: the constants of chains under their present parents."""
 
 from __future__ import annotations
 
@@ -19,57 +19,59 @@ from .chain_frames import ChainFrames
 
 
 def framed(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
-    """Return what of chains or trees alike stays while their bones rotate, wherever they hang.
+    """Return the frames of similar chains or trees, with roots at the origin and without parents.
 
     Args:
         driven: The chains or trees.
         is_even: Whether their root bones turn in the very spaces that they are solved in.
     """
-    hang, count = driven[0].hanging, len(driven)
-    # Chains of a crowd have equal bones, and share them.
-    frames = {id(each.bones): each for each in driven}
-    known = {key: each.skeleton.frames.take(each.bones) for key, each in frames.items()}
-    rest = rest_by_generation(hang, [known[id(each.bones)] for each in driven])
+    hanging, count = driven[0].hanging, len(driven)
+    # Chains of a crowd share one array of bones: take its rest frames once.
+    frames = {id(tree.bones): tree for tree in driven}
+    rest_of = {key: tree.skeleton.frames.take(tree.bones) for key, tree in frames.items()}
+    rest = rest_by_generation(hanging, [rest_of[id(tree.bones)] for tree in driven])
     hints, is_bent = rest_sides(driven)
     if is_even:
-        nothing = np.tile(np.eye(3), (count, 1, 1, 1))
+        identity = np.tile(np.eye(3), (count, 1, 1, 1))
         takes_all = np.ones((count, 1), dtype=np.bool_)
         whole = np.full((count, 1), spaces.InheritScale.FULL, dtype=np.int32)
-        rest = (spaces.RestFrames(nothing, nothing, takes_all, whole), *rest[1:])
-    alone = [each.live_chains[0] for each in driven if not each.is_tree]
+        rest = (spaces.RestFrames(identity, identity, takes_all, whole), *rest[1:])
+    alone = [tree.live_chains[0] for tree in driven if not tree.is_tree]
     return ChainFrames(
-        hanging=hang,
+        hanging=hanging,
         rest=rest,
-        scale=np.array([each.scale for each in driven]),
-        ways=np.array([each.ways for each in driven]),
-        ends=np.array([each.ends for each in driven]),
+        scale=np.array([tree.scale for tree in driven]),
+        ways=np.array([tree.ways for tree in driven]),
+        ends=np.array([tree.ends for tree in driven]),
         parent=np.tile(np.eye(3), (count, 1, 1)),
         root=np.zeros((count, 3)),
         hints=hints,
         is_bent=is_bent,
         compiled=count,
         stretch=stacked([chain.stretch for chain in alone]),
-        slide=stacked([each.slide for each in driven]),
-        floating=stacked([each.floating for each in driven if isinstance(each, BodyPlan)]),
+        slide=stacked([tree.slide for tree in driven]),
+        floating=stacked([tree.floating for tree in driven if isinstance(tree, BodyPlan)]),
     )
 
 
 def framed_in_poses(plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
-    """Return what of a chain by itself stays while its bones rotate, as it hangs in poses."""
+    """Return the frames of one chain, solved by itself, in several poses of its armature."""
     skeleton, plan = plan.skeleton, plan.by_itself
-    hung = bones, hang = hanging_of([plan])
+    order = bones, hanging = hanging_of([plan])
     root, count = int(bones[0]), len(poses)
     above = int(skeleton.parents[root])
-    nothing, side = np.eye(3), rest_side(plan)
-    ways, ends = lying([plan], hung, lambda some: np.array([pose.location[some] for pose in poses]))
-    parent = [pose.matrices[above, :3, :3] if above >= 0 else nothing for pose in poses]
+    identity, side = np.eye(3), rest_side(plan)
+    ways, ends = lying(
+        [plan], order, lambda rows: np.array([pose.location[rows] for pose in poses])
+    )
+    parents = [pose.matrices[above, :3, :3] if above >= 0 else identity for pose in poses]
     return ChainFrames(
-        hanging=hang,
-        rest=rest_by_generation(hang, [skeleton.frames.take(bones)] * count),
+        hanging=hanging,
+        rest=rest_by_generation(hanging, [skeleton.frames.take(bones)] * count),
         scale=np.array([pose.scale[bones] for pose in poses]),
         ways=ways,
         ends=ends,
-        parent=np.array(parent),
+        parent=np.array(parents),
         root=np.array([pose.matrices[root, :3, 3] for pose in poses]),
         hints=np.tile(side[0], (count, 1, 1)),
         is_bent=np.full((count, 1), side[1]),
@@ -80,9 +82,9 @@ def framed_in_poses(plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
 def rest_by_generation(
     hang: Hanging, rest: Sequence[spaces.RestFrames]
 ) -> tuple[spaces.RestFrames, ...]:
-    """Return the rest frames of chains or trees alike, a record of (B, g) for each generation."""
+    """Return the rest frames of similar trees, a record of (B, g) for each generation."""
     columns = [
-        np.array([getattr(each, field.name) for each in rest])
+        np.array([getattr(frames, field.name) for frames in rest])
         for field in fields(spaces.RestFrames)
     ]
     return tuple(
@@ -91,11 +93,11 @@ def rest_by_generation(
 
 
 def rest_sides(driven: Sequence[Driven]) -> tuple[Array, Flags]:
-    """Return what ``rest_side`` tells of B times E chains, shapes (B, E, 3) and (B, E)."""
-    chains = [
-        [(each.plan, straight_angle(each.spec)) for each in own.live_chains] for own in driven
+    """Return the results of ``rest_side`` for B times E chains, shapes (B, E, 3) and (B, E)."""
+    keys = [
+        [(chain.plan, straight_angle(chain.spec)) for chain in tree.live_chains] for tree in driven
     ]
-    found = {key: rest_side(*key) for key in {key for own in chains for key in own}}
-    sides = [[found[key] for key in own] for own in chains]
-    hints, is_bent = ([[each[i] for each in own] for own in sides] for i in range(2))
+    side_of = {key: rest_side(*key) for key in {key for row in keys for key in row}}
+    sides = [[side_of[key] for key in row] for row in keys]
+    hints, is_bent = ([[side[i] for side in row] for row in sides] for i in range(2))
     return np.array(hints), np.array(is_bent)

@@ -1,4 +1,4 @@
-"""Where chains and trees hang: in the spaces of their armatures, or of their root bones."""
+"""The spaces that trees are solved in, armatures or bases, and the parents of their roots there."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ..reading.spec import NegativeScale
 from ..trees.driven import Driven
 from .bases import Bases
 
-NOWHERE = np.eye(4)
+IDENTITY = np.eye(4)
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where B chains, or trees of E chains, are solved, and hang there.
+    """The spaces of B chains, or trees of E chains, and the parents of their roots there.
 
     Attributes:
-        from_world: World space to that space, shape (B, 3, 4).
-        to_world: Its directions to world space, shape (B, 3, 3).
-        unit: The most that one in it is in scene units, shape (B,).
-        above: Pose matrices of the roots' parents, identity without, shape (B, 4, 4).
-        root: The roots' heads, shape (B, 3).
-        unmirrored: Linear maps of the space after which ``to_world`` shows what it would show
+        from_world: World space to the tree's space, shape (B, 3, 4).
+        to_world: Directions of that space to world space, shape (B, 3, 3).
+        unit: Greatest length in scene units of one unit of that space, shape (B,).
+        above: Pose matrices of the roots' parents, identity without one, shape (B, 4, 4).
+        root: Heads of the roots, shape (B, 3).
+        unmirrored: Linear maps of the space: ``to_world`` after them gives what it would give
             without negative scale, shape (B, 3, 3).
-        keeps: Which chains shall bend as if nothing were mirrored, and are, shape (B, E).
+        keeps: Which chains are mirrored but bend as if they were not, shape (B, E).
         is_flat: Which armature objects are scaled flat, shape (B,).
     """
 
@@ -44,19 +44,19 @@ class Places:
 
     @cached_property
     def worlds(self) -> Array:
-        """That space to world space, shape (B, 3, 4)."""
-        there = self.to_world @ -self.from_world[:, :, 3:]
-        return np.concatenate((self.to_world, there), axis=2)
+        """The trees' spaces to world space, shape (B, 3, 4)."""
+        origin = self.to_world @ -self.from_world[:, :, 3:]
+        return np.concatenate((self.to_world, origin), axis=2)
 
-    def hung(self, rows: Indices, above: Array, root: Array, chains: Sequence[int]) -> Places:
-        """Return those of some chains of trees, of which some rows (b,) hang elsewhere.
+    def hung_on(self, rows: Indices, above: Array, root: Array, chains: Sequence[int]) -> Places:
+        """Return the places of some chains of the trees, with other parents in some rows (b,).
 
-        These are measured from the roots' heads.
+        In these rows the origin moves to the roots' heads.
 
         Args:
-            rows: Which ones.
-            above: Pose matrices of their parents, shape (b, 4, 4).
-            root: The roots' heads, shape (b, 3).
+            rows: Rows of the trees with other parents.
+            above: Pose matrices of these parents, shape (b, 4, 4).
+            root: Heads of the roots, shape (b, 3).
             chains: Numbers of the chains in the trees.
         """
         from_world, parent, head = self.from_world.copy(), self.above.copy(), self.root.copy()
@@ -66,12 +66,12 @@ class Places:
         keeps = self.keeps[:, list(chains)]
         return replace(self, from_world=from_world, above=parent, root=head, keeps=keeps)
 
-    def differ(self, former: Places, owns_root: Flags | bool) -> Flags:
-        """Tell which chains or trees hang elsewhere than before, shape (B,).
+    def find_moved(self, former: Places, owns_root: Flags | bool) -> Flags:
+        """Return which places have changed, shape (B,).
 
         Args:
-            former: Where they hung.
-            owns_root: Which ones put their roots somewhere themselves.
+            former: The places before.
+            owns_root: Which chains or trees write the locations of their roots themselves.
         """
         differs: Flags = (self.root != former.root).any(axis=1) & ~np.asarray(owns_root)
         differs |= (self.keeps != former.keeps).any(axis=1)
@@ -81,18 +81,18 @@ class Places:
 
 
 def in_bases(bases: Bases, chains: int) -> Places:
-    """Return trees of so many chains in the spaces of their root bones, which keep their shape.
+    """Return the places of trees with a number of chains in their bases, where they keep shape.
 
-    There the start pose is always the same, whatever the parents do.
+    The start pose of a tree in its base is the same under any parents.
     """
     count = len(bases.unit)
     return Places(
         from_world=bases.from_world,
         to_world=bases.to_world,
         unit=bases.unit,
-        above=np.tile(NOWHERE, (count, 1, 1)),
+        above=np.tile(IDENTITY, (count, 1, 1)),
         root=np.zeros((count, 3)),
-        unmirrored=np.tile(NOWHERE[:3, :3], (count, 1, 1)),
+        unmirrored=np.tile(IDENTITY[:3, :3], (count, 1, 1)),
         keeps=np.zeros((count, chains), dtype=np.bool_),
         is_flat=np.zeros(count, dtype=np.bool_),
     )
@@ -101,32 +101,29 @@ def in_bases(bases: Bases, chains: int) -> Places:
 def in_armatures(
     driven: Sequence[Driven], poses: Sequence[Pose], unmirrored: Sequence[Array | None]
 ) -> Places:
-    """Return chains or trees in the spaces of their armatures.
+    """Return the places of chains or trees in the spaces of their armatures.
 
-    Args:
-        driven: The chains or trees.
-        poses: Of their armature objects.
-        unmirrored: What shows these without negative scale; None where nothing mirrors them.
+    ``unmirrored`` is as in ``Places``; None for objects that nothing mirrors.
     """
     world = np.array([pose.world for pose in poses])
     sizes = np.linalg.svd(world[:, :3, :3], compute_uv=False)
     is_flat = sizes[:, 2] <= sizes[:, 0] * 3.0 * np.finfo(float).eps
-    sound = np.where(is_flat[:, None, None], NOWHERE, world)
-    hung = [
-        (pose.matrices, int(each.bones[0]), int(each.skeleton.parents[each.bones[0]]))
-        for each, pose in zip(driven, poses, strict=True)
+    invertible = np.where(is_flat[:, None, None], IDENTITY, world)
+    roots = [
+        (pose.matrices, int(tree.bones[0]), int(tree.skeleton.parents[tree.bones[0]]))
+        for tree, pose in zip(driven, poses, strict=True)
     ]
     keeps = [
-        [shown is not None and spec.negative_scale is NegativeScale.KEEP for spec in each.specs]
-        for each, shown in zip(driven, unmirrored, strict=True)
+        [unmirror is not None and spec.negative_scale is NegativeScale.KEEP for spec in tree.specs]
+        for tree, unmirror in zip(driven, unmirrored, strict=True)
     ]
     return Places(
-        from_world=np.linalg.inv(sound)[:, :3],
+        from_world=np.linalg.inv(invertible)[:, :3],
         to_world=world[:, :3, :3],
         unit=sizes[:, 0],
-        above=np.array([matrices[up] if up >= 0 else NOWHERE for matrices, _, up in hung]),
-        root=np.array([matrices[root, :3, 3] for matrices, root, _ in hung]),
-        unmirrored=np.array([NOWHERE[:3, :3] if shown is None else shown for shown in unmirrored]),
+        above=np.array([matrices[up] if up >= 0 else IDENTITY for matrices, _, up in roots]),
+        root=np.array([matrices[root, :3, 3] for matrices, root, _ in roots]),
+        unmirrored=np.array([IDENTITY[:3, :3] if one is None else one for one in unmirrored]),
         keeps=np.array(keeps),
         is_flat=is_flat,
     )

@@ -1,4 +1,4 @@
-"""To which side chains bend where no pole says so: mirrored, flipped, or as they stand."""
+"""The sides that chains without poles bend to: the start pose's, flipped or mirrored."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 from .places import Places
 
-# Between two segments, in radians: up to the first a limb counts as straight, from the second on as
-# bent. With ten times more, elbows that a body has led aside would be seen to go back.
-STRAIGHT, BENT = 0.03, 0.1
+# Angles between two segments in radians: a limb counts as straight up to the first and as bent from
+# the second on. With ten times more, elbows that a body has moved aside would visibly go back.
+STRAIGHT_ANGLE, BENT_ANGLE = 0.03, 0.1
 
 Bending = tuple[Array, Array]
-"""Joints (b, n, 3) of chains that bend, and where they would bend if they were straight (b, 3)."""
+"""Joints (b, n, 3) of the bending parts of chains; their sides if they were straight (b, 3)."""
 
 
 def flips(
@@ -28,21 +28,16 @@ def flips(
     frames: ChainFrames,
     start: ChainPoses,
 ) -> Flags:
-    """Return whether chains without poles bend to the other side than their start poses, (b,).
+    """Return which chains without poles bend to the other side than their start poses, (b,).
 
-    Chains that start from their own last poses would change sides at every update, so there a flip
-    is relative to the stored pose, and what negative scale has mirrored to the rest pose.
+    Chains that start from their last poses would change sides at every update. For these a flip
+    is relative to the stored pose, and the mirroring of negative scale to the rest pose.
 
-    Args:
-        settings: Of all chains.
-        places: Where all of them hang.
-        rows: Which ones, shape (b,).
-        frames: These.
-        start: The poses that they start from.
+    Settings and places are of all chains, frames and start poses of the chains in ``rows``, (b,).
     """
     use_flip: Flags = np.asarray(settings.options.use_flip_bend)[rows]
-    keeps = places.keeps[rows, 0]
-    if not (keeps.any() or (settings.is_current and use_flip.any())):
+    keeps_bend = places.keeps[rows, 0]
+    if not (keeps_bend.any() or (settings.is_current and use_flip.any())):
         return use_flip
 
     def bending(pose: ChainPoses) -> Bending:
@@ -50,20 +45,20 @@ def flips(
         return joints, frames.natural_sides(pose)[:, 0]
 
     side = find_sides(*bending(start))
-    keeps = keeps & (np.einsum("bi,bij,bj->b", side, places.unmirrored[rows], side) < 0.0)
+    keeps_bend = keeps_bend & (np.einsum("bi,bij,bj->b", side, places.unmirrored[rows], side) < 0.0)
     if settings.is_current:
         stored = rotation.matrix_from_quaternion(settings.zero[rows])
         is_on_stored = is_on_side_of(bending(start), bending(frames.posed(stored)))
         use_flip = use_flip & is_on_stored
         rest = frames.posed(np.broadcast_to(np.eye(3), start.rotations.shape))
         is_on_rest = is_on_side_of(bending(start), bending(rest))
-        keeps = keeps & np.where(frames.is_bent[:, 0], is_on_rest, is_on_stored)
-    flipped: Flags = use_flip ^ keeps
+        keeps_bend = keeps_bend & np.where(frames.is_bent[:, 0], is_on_rest, is_on_stored)
+    flipped: Flags = use_flip ^ keeps_bend
     return flipped
 
 
 def is_on_side_of(pose: Bending, reference: Bending) -> Flags:
-    """Tell which poses bend to the side of other ones swung to the same chords, shape (b,)."""
+    """Return which poses bend to the side of reference poses swung to the same chords, (b,)."""
     source, goal = (joints[:, -1] - joints[:, 0] for joints, _ in (reference, pose))
     sizes = [np.linalg.norm(chord, axis=1, keepdims=True) for chord in (source, goal)]
     has_chords = (sizes[0] > 0.0) & (sizes[1] > 0.0)
@@ -77,11 +72,11 @@ def is_on_side_of(pose: Bending, reference: Bending) -> Flags:
 
 
 def find_sides(joints: Array, natural: Array) -> Array:
-    """Return where poses bend, or would if they were bent, unit vectors but for the natural ones.
+    """Return the sides that poses bend to: unit vectors, or ``natural`` for straight chains.
 
     Args:
-        joints: That bend, shape (b, n, 3).
-        natural: Where straight chains bend, shape (b, 3).
+        joints: Joints of the bending part, shape (b, n, 3).
+        natural: Sides that straight chains bend to, shape (b, 3).
     """
     if joints.shape[1] < 3:
         return natural
@@ -98,25 +93,25 @@ def find_sides(joints: Array, natural: Array) -> Array:
     return np.where(is_straight, natural, offset / np.where(is_straight, 1.0, bulge))
 
 
-def bent_to(first: Array, second: Array, side: Array) -> tuple[Array, Array] | None:
-    """Return two segments (..., 3), bent to a side (..., 3) as far as they are straight.
+def bend_to_side(first: Array, second: Array, side: Array) -> tuple[Array, Array] | None:
+    """Return two segments (..., 3) of limbs, with small bends turned to a side (..., 3).
 
-    Their ends stay, and how much they bend; None where none is nearly straight.
+    Straighter limbs make more of the turn; ends and bend angles stay. None if all limbs are bent.
     """
     chord = first + second
     chord = chord / np.maximum(np.linalg.norm(chord, axis=-1, keepdims=True), NO_DIRECTION)
-    off, across = _reject(first, chord), _reject(side, chord)
-    lengths = [np.linalg.norm(each, axis=-1) for each in (first, second)]
-    bend = np.linalg.norm(off, axis=-1) * sum(1.0 / length for length in lengths)
-    if (bend >= BENT).all():
+    offset, across = _reject(first, chord), _reject(side, chord)
+    lengths = [np.linalg.norm(segment, axis=-1) for segment in (first, second)]
+    bend = np.linalg.norm(offset, axis=-1) * sum(1.0 / length for length in lengths)
+    if (bend >= BENT_ANGLE).all():
         return None
-    turned = np.cross(chord, off)
-    angle = np.arctan2((turned * across).sum(axis=-1), (off * across).sum(axis=-1))
-    angle = (angle * (1.0 - smoothstep(ARRAYS, bend, STRAIGHT, BENT)))[..., None]
-    moved = off - np.cos(angle) * off - np.sin(angle) * turned
-    return first - moved, second + moved
+    normal = np.cross(chord, offset)
+    angle = np.arctan2((normal * across).sum(axis=-1), (offset * across).sum(axis=-1))
+    angle = (angle * (1.0 - smoothstep(ARRAYS, bend, STRAIGHT_ANGLE, BENT_ANGLE)))[..., None]
+    shift = offset - np.cos(angle) * offset - np.sin(angle) * normal
+    return first - shift, second + shift
 
 
-def _reject(way: Array, axis: Array) -> Array:
-    """Return what of ways (..., 3) is across unit vectors."""
-    return way - axis * (way * axis).sum(axis=-1, keepdims=True)
+def _reject(vectors: Array, axes: Array) -> Array:
+    """Return the part of vectors (..., 3) across unit vectors."""
+    return vectors - axes * (vectors * axes).sum(axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Orientations that tips shall take."""
+"""Goals for the orientations of tips."""
 
 from __future__ import annotations
 
@@ -17,51 +17,51 @@ from .chain_poses import ChainPoses
 
 @dataclass(frozen=True)
 class Tips(Alike):
-    """Which of the E chains of b trees alike turn their tips, and to what; a chain is the only one.
+    """Goal orientations for the tips of t of the E chains of b similar trees.
 
     Attributes:
-        chains: Their numbers.
-        wanted: Orientations, armature space, a matrix for each of them, shape (b, t, 3, 3).
-        shares: Shares of the way that tips beyond effectors turn there, from 0 to 1.
+        chains: Numbers of these chains; 0 for a chain alone.
+        wanted: Goal orientations in armature space, shape (b, t, 3, 3).
+        shares: Shares of the turn to these that tips beyond effectors make, from 0 to 1.
     """
 
     chains: tuple[int, ...]
     wanted: Array
     shares: tuple[float, ...]
 
-    def nearer_to(self, frames: ChainFrames, pose: ChainPoses, share: Array) -> Tips:
-        """Return tips that shall turn a share (b, t) of the way from how they stand in poses."""
-        hang = frames.hanging
+    def interpolated(self, frames: ChainFrames, pose: ChainPoses, share: Array) -> Tips:
+        """Return goals at a share (b, t) of the turn from the orientations of tips in poses."""
+        hanging = frames.hanging
         rows = [
-            hang.tips[chain] if hang.turns_afterwards(chain) else hang.carriers[chain]
+            hanging.tips[chain] if hanging.turns_afterwards(chain) else hanging.carriers[chain]
             for chain in self.chains
         ]
-        turns = (rotation.orientation(pose.matrices[:, rows]), self.wanted)
-        here, there = (rotation.quaternion_from_matrix(each) for each in turns)
-        between = rotation.matrix_from_quaternion(rotation.interpolate(here, there, share))
-        wanted = np.where((share < 1.0)[..., None, None], between, self.wanted)
-        return replace(self, wanted=wanted)
+        orientations = (rotation.orientation(pose.matrices[:, rows]), self.wanted)
+        present, goals = (rotation.quaternion_from_matrix(matrices) for matrices in orientations)
+        partial = rotation.matrix_from_quaternion(rotation.interpolate(present, goals, share))
+        replaced = np.where((share < 1.0)[..., None, None], partial, self.wanted)
+        return replace(self, wanted=replaced)
 
 
-def turned_to(matrices: Array, wanted: Array) -> Array:
-    """Return pose matrices (..., 3, 3) turned until they show wanted orientations (..., 3, 3)."""
-    return wanted @ rotation.orientation(matrices).swapaxes(-1, -2) @ matrices
+def turned_to(matrices: Array, orientations: Array) -> Array:
+    """Return pose matrices (..., 3, 3) turned until they have orientations (..., 3, 3)."""
+    return orientations @ rotation.orientation(matrices).swapaxes(-1, -2) @ matrices
 
 
 def turned_goals(goals: Goals, frames: ChainFrames, pose: ChainPoses, tips: Tips | None) -> Goals:
-    """Return goals with the turns of tips that carry effectors, told from poses to start from."""
+    """Return goals with the turns of tips that carry effectors, relative to start poses."""
     hang = frames.hanging
     chains = () if tips is None else tips.chains
     within = [i for i, chain in enumerate(chains) if not hang.turns_afterwards(chain)]
     if tips is None or not within:
         return goals
     of_chains = [tips.chains[i] for i in within]
-    here = rotation.orientation(pose.matrices[:, [hang.carriers[chain] for chain in of_chains]])
-    there = tips.wanted[:, within]
-    turns = rotation.quaternion_from_matrix(there @ here.swapaxes(-1, -2))
+    present = rotation.orientation(pose.matrices[:, [hang.carriers[i] for i in of_chains]])
+    orientations = tips.wanted[:, within]
+    turns = rotation.quaternion_from_matrix(orientations @ present.swapaxes(-1, -2))
     if hang.topology is None:
         return replace(goals, tip_rotation_wxyz=turns[:, 0])
-    every = np.tile(NOT_TURNED, (*goals.target_position.shape[:2], 1))
-    every[:, of_chains] = turns
+    all_turns = np.tile(NOT_TURNED, (*goals.target_position.shape[:2], 1))
+    all_turns[:, of_chains] = turns
     has_turns = [chain in of_chains for chain in range(len(hang.carriers))]
-    return replace(goals, tip_rotation_wxyz=every, has_tip_rotation=has_turns)
+    return replace(goals, tip_rotation_wxyz=all_turns, has_tip_rotation=has_turns)

@@ -1,4 +1,4 @@
-"""The limbs of a body: its chains, and those that share bones, in the order of solving."""
+"""The limbs of a body: single chains, or chains that share bones, in the order of solving."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .shared_bones import sharing
 
 @dataclass(frozen=True, eq=False)
 class BodyLimb:
-    """What is solved by itself before the body gives way: a chain, or chains that share bones.
+    """A chain, or chains that share bones: solved by itself before the body gives way.
 
     Attributes:
-        driven: Of the bones that are the limb's own.
-        chains: Numbers of the chains in the body.
-        rows: Of the bones in the body, shape (k,).
+        driven: The bones that the limb drives by itself.
+        chains: Numbers of its chains in the body.
+        rows: Rows of its bones in the body, shape (k,).
         above: Row of the bone that carries it; -1 for the limb of the body's root.
     """
 
@@ -31,25 +31,25 @@ class BodyLimb:
 
     @property
     def batch_key(self) -> tuple[object, ...]:
-        """What limbs of bodies alike must have in common."""
+        """Key that limbs of similar bodies have in common."""
         return self.chains, tuple(self.rows.tolist()), self.above, *self.solve_key
 
     @property
     def bends_with_body(self) -> bool:
-        """Whether it is a chain of two bones that bend, without joints, to a side of its own."""
-        own = self.driven
-        is_pair = not own.is_tree and own.hanging.count == 2 and own.joints is None
-        return is_pair and own.specs[0].carries_side
+        """Whether it is a chain of two bones without joints whose side follows root and target."""
+        driven = self.driven
+        is_pair = not driven.is_tree and driven.hanging.count == 2 and driven.joints is None
+        return is_pair and driven.specs[0].carries_side
 
     @property
     def tip_after(self) -> int:
-        """Row of the tip that comes after the bones of a chain; -1 where none does."""
-        hang = self.driven.hanging
-        return int(self.rows[hang.tips[0]]) if hang.turns_afterwards(0) else -1
+        """Row of the tip that turns after the bones of the chain; -1 without one."""
+        hanging = self.driven.hanging
+        return int(self.rows[hanging.tips[0]]) if hanging.turns_afterwards(0) else -1
 
     @property
     def solve_key(self) -> tuple[object, ...]:
-        """What limbs must have in common to be solved side by side."""
+        """Key that limbs solved side by side have in common."""
         return self.driven.keeps_shape, self.driven.batch_key
 
 
@@ -62,24 +62,24 @@ def body_limbs(
     """Return the limbs of a body, each after those that carry it.
 
     Args:
-        live_chains: Its chains.
-        bones: That it writes, every one after its parent.
+        live_chains: Chains of the body.
+        bones: Bones that the body writes, every bone after its parent.
         parents: Rows of their parents.
-        unite: Makes one of chains that share bones.
+        unite: Function that unites chains that share bones.
     """
     row_of = {bone: row for row, bone in enumerate(bones.tolist())}
     alone = [live_chain.by_itself() for live_chain in live_chains]
-    written = {number: each.plan.written.tolist() for number, each in enumerate(alone)}
-    found = []
+    written = {number: chain.plan.written.tolist() for number, chain in enumerate(alone)}
+    limbs = []
     for group in sharing(written):
         driven = unite([alone[i] for i in group])
         rows = np.array([row_of[bone] for bone in driven.bones.tolist()])
-        found.append(BodyLimb(driven, group, rows, parents[int(rows[0])]))
-    return tuple(sorted(found, key=lambda limb: len(list(rows_above(limb, parents)))))
+        limbs.append(BodyLimb(driven, group, rows, parents[int(rows[0])]))
+    return tuple(sorted(limbs, key=lambda limb: len(list(rows_above(limb, parents)))))
 
 
 def rows_above(limb: BodyLimb, parents: Sequence[int]) -> Iterator[int]:
-    """Yield the rows of the bones above a limb, from that which carries it on."""
+    """Yield the rows of the bones above a limb, beginning with the bone that carries it."""
     row = limb.above
     while row >= 0:
         yield row
@@ -87,28 +87,28 @@ def rows_above(limb: BodyLimb, parents: Sequence[int]) -> Iterator[int]:
 
 
 def find_carried(limbs: Sequence[BodyLimb], parents: Sequence[int]) -> Flags:
-    """Tell which chains the limb of each chain carries, shape (E, E)."""
+    """Return which chains (columns) hang on the limbs of which chains (rows), shape (E, E)."""
     count = sum(len(limb.chains) for limb in limbs)
-    found = np.zeros((count, count), dtype=np.bool_)
+    carries = np.zeros((count, count), dtype=np.bool_)
     for limb in limbs:
         above = set(rows_above(limb, parents))
         for other in limbs:
             if not above.isdisjoint(other.rows.tolist()):
-                found[np.ix_(other.chains, limb.chains)] = True
-    return found
+                carries[np.ix_(other.chains, limb.chains)] = True
+    return carries
 
 
-def limbs_alike(
+def group_limbs(
     bodies: Sequence[Sequence[BodyLimb]], parents: Sequence[int]
 ) -> list[list[tuple[BodyLimb, ...]]]:
-    """Return limbs of bodies alike that are solved side by side, each after those that carry it.
+    """Return groups of limbs that are solved side by side, each group after those that carry it.
 
-    Each as one limb of all bodies, then the next one of all of them: left and right are alike, as
-    far as they are single chains, of which no one carries the other.
+    A group holds one or more limbs, each as a tuple of this limb in all bodies. Similar single
+    chains at the same depth, like left and right arms, share a group.
     """
     groups: dict[tuple[object, ...], list[tuple[BodyLimb, ...]]] = {}
-    for number, each in enumerate(zip(*bodies, strict=True)):
-        depth = len(list(rows_above(each[0], parents)))
-        alone = None if len(each[0].chains) == 1 else number
-        groups.setdefault((alone, depth, *each[0].solve_key), []).append(each)
+    for number, same_limb in enumerate(zip(*bodies, strict=True)):
+        depth = len(list(rows_above(same_limb[0], parents)))
+        number_of_tree = None if len(same_limb[0].chains) == 1 else number
+        groups.setdefault((number_of_tree, depth, *same_limb[0].solve_key), []).append(same_limb)
     return list(groups.values())

@@ -1,4 +1,4 @@
-"""A body: chains that share bones whose root moves as well as it turns."""
+"""A body: chains that share bones, with a root that moves and turns."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class BodyPlan(Driven):
 
     Attributes:
         floating: How the root moves.
-        limbs: What is solved by itself first.
-        standing: What stays above its floor; None without a floor.
+        limbs: Limbs that are solved by themselves first.
+        above_floor: Points that stay above the floor; None without a floor.
     """
 
     floating: Floating
     limbs: tuple[BodyLimb, ...]
-    standing: AboveFloor | None
+    above_floor: AboveFloor | None
 
     @cached_property
     def slide(self) -> ChainSlide | None:
-        """How far bones of limbs may slide; the root moves as the body does."""
+        """How far bones of limbs may slide, and the root with the body; None without slides."""
         limbs = [(limb.rows, limb.driven.slide) for limb in self.limbs]
-        sliding = [(rows, own) for rows, own in limbs if own is not None]
-        place = self.floating.location, self.floating.head
-        return ChainSlide.of_limbs(sliding, *place) if sliding else None
+        sliding = [(rows, slide) for rows, slide in limbs if slide is not None]
+        root_place = self.floating.location, self.floating.head
+        return ChainSlide.of_limbs(sliding, *root_place) if sliding else None
 
     @cached_property
     def batch_key(self) -> BatchKey:
-        """What bodies must have in common to be solved side by side."""
-        rows = None if self.standing is None else self.standing.rows
-        own = self.priorities, tuple(limb.batch_key for limb in self.limbs), rows
-        return super().batch_key._replace(body=own)
+        """Key that bodies solved side by side have in common."""
+        rows = None if self.above_floor is None else self.above_floor.rows
+        of_body = self.priorities, tuple(limb.batch_key for limb in self.limbs), rows
+        return super().batch_key._replace(body=of_body)

@@ -1,4 +1,4 @@
-"""What is solved together: a chain alone, or the chains of a tree."""
+"""The bones that are solved together: those of one chain, or of the chains of a tree."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ..reading.channels import Integers
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, Easing, PoleMode
 
-# Ends of a bone that lie off one line by less than this, as a share of their distance, are on it:
-# so much do rest matrices leave of heads that meet, in float32.
-ON_LINE = 5e-7
+# Greatest distance of a bone's ends from one line, relative to the distance of the farthest, that
+# counts as on it: the error that float32 rest matrices leave between heads that meet.
+MAX_OFF_LINE_SHARE = 5e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +30,18 @@ class Driven:
 
     Attributes:
         live_chains: The chains, in the order of the list.
-        bones: Indices, every bone after its parent, shape (k,).
-        hanging: Which of them hang on which; those of a generation lie side by side.
-        start: Rotation channels to start from, shape (k, 4).
-        stored: Those of the stored pose, shape (k, 4).
+        bones: Indices of the bones, every bone after its parent, shape (k,).
+        hanging: The parents of the bones; bones of one generation are adjacent.
+        start: Rotation channels of the start pose, shape (k, 4).
+        stored: Rotation channels of the stored pose, shape (k, 4).
         modes: Rotation modes, shape (k,).
-        is_current: Which bones start from what stands there, shape (k,).
-        influence: The largest of the chains that write the bone, shape (k,).
-        joints: None where all bones turn freely.
+        is_current: Which bones start from the present pose, shape (k,).
+        influence: Largest influence of the chains that write the bone, shape (k,).
+        joints: Joints of the bones; None where all bones turn freely.
         ends: Effectors in the space of the posed bone that carries them, shape (E, 3).
-        ways: From the parent's head to the bone's in the space of the posed parent, shape (k, 3);
-            that of the root is not used.
-        scale: Scale channels; of bones that may grow without their growth, shape (k, 3).
+        ways: Vectors from the parent's head to the bone's head in the space of the posed parent,
+            shape (k, 3); that of the root is not used.
+        scale: Scale channels, without the growth of stretch, shape (k, 3).
         locks: As ``Pose.locks``, shape (k, 4).
         uses_4d_locks: As ``Pose.uses_4d_locks``, shape (k,).
     """
@@ -78,13 +78,13 @@ class Driven:
 
     @property
     def weights(self) -> Array:
-        """What the effectors count: their weights, faded out with their influences, shape (E,)."""
+        """Weights of the effectors times the influences of their chains, shape (E,)."""
         specs = self.specs
         if len(specs) == 1:
             return np.ones(1)
         weights = np.array([spec.weight for spec in specs])
         faded = weights * [spec.influence for spec in specs]
-        # With no influence at all the pose is the stored one, whatever is solved.
+        # If all influences are zero, the pose is the stored one anyway: avoid weights of zero.
         return faded if faded.any() else weights
 
     @property
@@ -94,52 +94,52 @@ class Driven:
 
     @property
     def slide(self) -> ChainSlide | None:
-        """How far bones may slide; None where none is to."""
+        """How far bones may slide; None where no bone may."""
         return self.live_chains[0].slide
 
     @cached_property
     def options(self) -> SolveOptions:
-        """One for all chains: what is finest, and goes on for longest."""
-        each = [spec.options for spec in self.specs]
+        """Solver options for all chains: the strictest tolerance, the most iterations."""
+        of_chains = [spec.options for spec in self.specs]
         if not self.is_tree:
-            return each[0]
+            return of_chains[0]
         turning = [self.specs[i].options for i in self.turning]
-        is_newton = self.hanging.floats or any(one.solver is Solver.NEWTON for one in each)
+        is_newton = self.hanging.floats or any(one.solver is Solver.NEWTON for one in of_chains)
         return SolveOptions(
             solver=Solver.NEWTON if is_newton else Solver.FABRIK,
-            iterations=max(one.iterations for one in each),
-            tolerance=min(one.tolerance for one in each),
+            iterations=max(one.iterations for one in of_chains),
+            tolerance=min(one.tolerance for one in of_chains),
             orient_weight=max([one.orient_weight for one in turning], default=0.0),
-            soft_distance=min(one.soft_distance for one in each),
-            use_finish=any(one.use_finish for one in each),
+            soft_distance=min(one.soft_distance for one in of_chains),
+            use_finish=any(one.use_finish for one in of_chains),
             stays_near=self.hanging.floats,
         )
 
     @cached_property
     def turning(self) -> tuple[int, ...]:
-        """The chains whose tips take the orientations of their targets, at least in part."""
+        """Numbers of the chains whose tips turn toward their targets' orientations."""
         return tuple(
             i
-            for i, each in enumerate(self.live_chains)
-            if each.plan.turns_tip and each.spec.options.orient_weight > 0.0
+            for i, live_chain in enumerate(self.live_chains)
+            if live_chain.plan.turns_tip and live_chain.spec.options.orient_weight > 0.0
         )
 
     @cached_property
     def spread(self) -> tuple[Segment, ...]:
-        """Along which segments turns are spread: those that one chain alone drives, by rows."""
-        found, parents = list[Segment](), self.hanging.parents
+        """Segments that spread twist, by rows: those that only one chain drives."""
+        segments, parents = list[Segment](), self.hanging.parents
         for chain, rows in enumerate(self.hanging.rows):
             for segment in self.live_chains[chain].plan.spread:
-                own, changed = segment.among(rows), {rows[row] for row in segment.changed}
+                by_row, changed = segment.among(rows), {rows[row] for row in segment.changed}
                 others = self.hanging.rows[:chain] + self.hanging.rows[chain + 1 :]
-                hung = {row for row, above in enumerate(parents) if above in own.rolled}
-                if hung <= changed and all(changed.isdisjoint(other) for other in others):
-                    found.append(own)
-        return tuple(found)
+                children = {row for row, above in enumerate(parents) if above in by_row.rolled}
+                if children <= changed and all(changed.isdisjoint(other) for other in others):
+                    segments.append(by_row)
+        return tuple(segments)
 
     @cached_property
     def priorities(self) -> tuple[int, ...] | None:
-        """Of the targets in a body, 0 of those that are pinned; None where all count at once."""
+        """Priorities of the targets in a body, 0 for pinned ones; None for other trees."""
         goals = [spec.body for spec in self.specs]
         if not self.hanging.floats:
             return None
@@ -147,12 +147,12 @@ class Driven:
 
     @cached_property
     def poled(self) -> tuple[int, ...]:
-        """The chains that have poles."""
+        """Numbers of the chains that have poles."""
         return tuple(i for i, spec in enumerate(self.specs) if spec.pole is not None)
 
     @cached_property
     def root_chain(self) -> int:
-        """The number of a chain whose root is that of all."""
+        """Number of a chain whose root is the root of all the bones."""
         if self.hanging.floats:
             # All chains of a body write its root.
             return 0
@@ -161,25 +161,25 @@ class Driven:
 
     @property
     def segments(self) -> Array:
-        """Of a chain, from head to next joint in the space of the posed bone, shape (n, 3)."""
+        """Vectors of a chain from head to next joint, in the posed bone's space, shape (n, 3)."""
         return np.concatenate((self.ways[1 : self.hanging.count], self.ends))
 
     @cached_property
     def levers(self) -> Array:
-        """Where the ends of each bone lie in its space, zero where not in one direction, (n, 3)."""
+        """Farthest end of each bone in its space; zero if its ends are not on one line, (n, 3)."""
         ends: list[list[Array]] = [[] for _ in range(self.hanging.count)]
         for row in range(1, self.hanging.count):
             ends[self.hanging.parents[row]].append(self.ways[row])
         for carrier, end in zip(self.hanging.carriers, self.ends, strict=True):
             ends[carrier].append(end)
-        return np.array([_direction(np.array(each)) for each in ends])
+        return np.array([_direction(np.array(bone_ends)) for bone_ends in ends])
 
     @cached_property
     def keeps_shape(self) -> bool:
-        """Whether the bones stand to each other as they do, whatever space the root turns in.
+        """Whether the bones keep their shape in any even space that the root turns in.
 
-        Each bone hangs wholly on the one before it. Of a chain none is scaled unevenly, either:
-        then turning one bone turns all below it.
+        Every bone inherits the whole transform of its parent. In a chain, no bone is scaled
+        unevenly either: then turning one bone turns all bones below it.
         """
         if self.hanging.floats or not self.skeleton.takes_whole_parent[self.bones[1:]].all():
             return False
@@ -190,14 +190,14 @@ class Driven:
         spec, plan, count = self.specs[0], self.live_chains[0].plan, self.hanging.count
         turns_tip_of_segment = bool(self.turning) and plan.ends_at_tail
         fits = spec.options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
-        # A chain that eases depends on more than its target; those that are dragged go another way.
+        # Chains that stretch, slide, ease or are dragged are solved in armature space.
         goes_elsewhere = spec.use_stretch or spec.goes_on or self.slide is not None
         is_square = self.skeleton.has_square_rest[self.bones[1:]].all()
         if goes_elsewhere or not (fits and is_square):
             return False
         scale = self.scale
-        own = self.segments * scale[:count]
-        lengths = np.sqrt(np.einsum("ij,ij->i", own, own))
+        segments = self.segments * scale[:count]
+        lengths = np.sqrt(np.einsum("ij,ij->i", segments, segments))
         lengths[1:] *= np.cumprod(scale[: count - 1, 1])
         is_sound = np.isfinite(lengths).all() and (scale > 0.0).all()
         if not is_sound or (lengths <= SHORTEST_SEGMENT * lengths.sum()).any():
@@ -207,15 +207,15 @@ class Driven:
 
     @cached_property
     def batch_key(self) -> BatchKey:
-        """What chains or trees must have in common to be solved side by side."""
+        """Key that chains or trees solved side by side have in common."""
         options, joints = self.options, self.joints
         force = self.specs[0].force
         is_dragged = self.specs[0].is_dragged
         lengths = None
         if self.is_tree:
-            # The core takes bones without length, and such as branch, together.
-            every = self.ways[1:], self.ends, self.levers
-            lengths = tuple(tuple(each.any(axis=1).tolist()) for each in every)
+            # The core solves trees together only if the same bones have no length, or branch.
+            vectors = self.ways[1:], self.ends, self.levers
+            lengths = tuple(tuple(rows.any(axis=1).tolist()) for rows in vectors)
         return BatchKey(
             hanging=self.hanging,
             spread=self.spread,
@@ -223,7 +223,7 @@ class Driven:
             is_current=tuple(self.is_current.tolist()),
             solver=options.solver,
             use_finish=options.use_finish,
-            tips=tuple([_tip_of(each) for each in self.live_chains]),
+            tips=tuple([_tip_of(chain) for chain in self.live_chains]),
             poles=tuple([(spec.pole is None, spec.pole_mode) for spec in self.specs]),
             kinds=None if joints is None else joints.kinds,
             force=None if force is None else (force.mode, force.gain, force.easing),
@@ -236,26 +236,26 @@ class Driven:
 
 
 class BatchKey(NamedTuple):
-    """What chains or trees must have in common to be solved side by side.
+    """The settings that chains or trees solved side by side have in common.
 
     Attributes:
-        hanging: How their bones hang.
-        spread: Along which segments turns are spread.
+        hanging: Parents of the bones.
+        spread: Segments that spread twist.
         modes: Rotation modes of the bones.
-        is_current: Which bones start from what stands there.
-        solver: Of all of them.
+        is_current: Which bones start from the present pose.
+        solver: Solver of all chains.
         use_finish: Whether NEWTON finishes what sweeps leave.
-        tips: Of each chain, whether its tail is the effector, and how much its tip turns; None for
-            one that does not.
-        poles: Of each chain, whether it has none, and what tells its side.
-        kinds: Of the joints.
-        force: How it acts.
-        drag: How they are dragged.
+        tips: For each chain, whether its tail is the effector, and the weight of its tip's turn;
+            None if the tip does not turn.
+        poles: For each chain, whether it has no pole, and its pole mode.
+        kinds: Kinds of the joints.
+        force: Step mode, gain and easing of a force.
+        drag: Settings of chains that are dragged.
         stretches: Whether bones may grow.
         slides: Whether bones may slide.
-        has_free_joints: Of trees, whether the joints leave all bones free.
-        lengths: Of trees, which bones have lengths, and which have ends in one direction.
-        body: What else bodies must have in common.
+        has_free_joints: For trees, whether the joints leave all bones free.
+        lengths: For trees, which bones have lengths, and which have their ends on one line.
+        body: Further settings that bodies have in common.
     """
 
     hanging: Hanging
@@ -282,8 +282,8 @@ def _tip_of(chain: LiveChain) -> tuple[bool, float | None]:
 
 
 def _direction(ends: Array) -> Array:
-    """Return the farthest of the ends of a bone, or zero where they lie not in one direction."""
+    """Return the farthest end of a bone, or zero if its ends are not on one line."""
     squares = np.einsum("ij,ij->i", ends, ends)
     longest: Array = ends[int(np.argmax(squares))]
     aside = np.linalg.norm(np.cross(ends, longest), axis=1)
-    return longest * (len(ends) == 1 or bool((aside <= ON_LINE * np.max(squares)).all()))
+    return longest * (len(ends) == 1 or bool((aside <= MAX_OFF_LINE_SHARE * np.max(squares)).all()))

@@ -1,4 +1,4 @@
-"""The root of a body: it moves to all sides as well as it turns."""
+"""The root of a body, which moves in all directions and turns."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..reading.rows import Alike
 
 @dataclass(frozen=True)
 class Floating(Alike):
-    """Where the root of a body of k bones is without the body, and how it moves; or of B bodies.
+    """The place of the root without the body, for one body of k bones or for B bodies.
 
     Attributes:
-        location: Location channels of all bones, as they stand but for the root's, which are those
-            without the body, shape (..., k, 3).
-        head: The root's head in its parent's space, without the body, shape (..., 3).
-        channels: What a way of its head in its parent's space adds to location channels, shape
-            (..., 3, 3).
+        location: Location channels of all bones: present ones, but for the root, whose channels
+            are those without the body, shape (..., k, 3).
+        head: Head of the root in its parent's space, without the body, shape (..., 3).
+        channels: Linear maps from moves of the head in its parent's space to changes of location
+            channels, shape (..., 3, 3).
     """
 
     location: Array
@@ -32,7 +32,7 @@ class Floating(Alike):
 
     @classmethod
     def of(cls, live_chains: Sequence[LiveChain], bones: Indices, pose: Pose) -> Self:
-        """Return that of the chains of a body, whose bones are these, its root first."""
+        """Return the place of a body's root, from the body's chains and its bones, root first."""
         skeleton, home = live_chains[0].skeleton, live_chains[0].home
         assert home is not None
         head, adds = skeleton.head_by_location(int(bones[0]))
@@ -41,11 +41,11 @@ class Floating(Alike):
         return cls(location, head + adds @ home, np.linalg.inv(adds))
 
     def moved(self, ways: Array, location: Array | None = None) -> Array:
-        """Return location channels (..., k, 3) with roots moved by ways (..., 3) from there.
+        """Return location channels (..., k, 3) with the heads of roots moved by vectors (..., 3).
 
         Args:
-            ways: In the space of the root's parent.
-            location: Of all bones, where some slide; None for those that stand.
+            ways: Vectors in the space of the root's parent.
+            location: Location channels of all bones, if some slide; None for ``self.location``.
         """
         location = (self.location if location is None else location).copy()
         location[..., 0, :] += (self.channels @ ways[..., None])[..., 0]

@@ -1,4 +1,4 @@
-"""Which chains are solved together: those that share bones are one tree."""
+"""Groups of chains that are solved together: chains that share bones form one tree."""
 
 from __future__ import annotations
 
@@ -12,69 +12,69 @@ from ..reading.dependencies import Point
 from ..reading.spec import ChainSpec
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
-"""Those that solve trees."""
+"""The solvers that solve trees."""
 
 
 def united(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[int, str]]:
-    """Return which chains are solved together, in the order of their first ones, and the others.
+    """Return the groups of chains that are solved together, and why others are not solved.
 
-    Of these, by index, why they are not solved.
+    Groups are in the order of their first chains; the reasons are by index of the chain.
 
     Args:
         live_chains: All live chains, those of one armature object in the order of its list.
     """
-    lost: dict[int, str] = {}
+    excluded: dict[int, str] = {}
     while True:
-        groups, refused = _sharing(live_chains, lost)
-        found = _carried(live_chains, groups)
-        if found is None and (ring := closing_chain(live_chains, groups)) is not None:
-            name = live_chains[ring[1]].spec.name
+        groups, refused = _group_writers(live_chains, excluded)
+        conflict = _conflict(live_chains, groups)
+        if conflict is None and (cycle := closing_chain(live_chains, groups)) is not None:
+            name = live_chains[cycle[1]].spec.name
             text = (
                 f"This chain and chain '{name}' follow each other:"
                 " give one of the two a target that neither of them moves."
             )
-            found = ring[0], text
-        if found is None:
-            return groups, refused | lost
-        lost[found[0]] = found[1]
+            conflict = cycle[0], text
+        if conflict is None:
+            return groups, refused | excluded
+        excluded[conflict[0]] = conflict[1]
 
 
-def _sharing(
-    live_chains: Sequence[LiveChain], lost: dict[int, str]
+def _group_writers(
+    live_chains: Sequence[LiveChain], excluded: dict[int, str]
 ) -> tuple[tuple[Group, ...], dict[int, str]]:
-    """Put chains that write a bone in common into groups; tell which cannot be put there."""
-    first: dict[Point, int] = {}
+    """Return groups of chains that write common bones, and why others fit in no group."""
+    first_writer: dict[Point, int] = {}
     written: dict[int, list[Point]] = {}
     refused: dict[int, str] = {}
-    # What does not fit to a body is refused, not the body.
+    # Chains of bodies come first: a chain that does not fit a body is refused, not the body.
     order = sorted(range(len(live_chains)), key=lambda i: live_chains[i].plan.body_root < 0)
     for i in order:
-        if i in lost:
+        if i in excluded:
             continue
         points = live_chains[i].points()
-        shared = {first[point] for point in points if point in first}
+        shared = {first_writer[point] for point in points if point in first_writer}
         problem = _problem(live_chains, i, shared) if shared else None
         if problem is not None:
             refused[i] = problem
             continue
         written[i] = points
         for point in points:
-            first.setdefault(point, i)
+            first_writer.setdefault(point, i)
     return sharing(written), refused
 
 
 def sharing(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]:
-    """Return which chains write bones in common, straight or by way of others.
+    """Return groups of chains that share written bones, directly or through other chains.
 
     Args:
-        written: The bones that each chain writes, by its index.
+        written: The bones that each chain writes, by index of the chain.
     """
-    first: dict[object, int] = {}
+    first_writer: dict[object, int] = {}
     group_of: dict[int, list[int]] = {}
     for i, bones in written.items():
         members = group_of[i] = [i]
         for bone in bones:
-            others = group_of[first.setdefault(bone, i)]
+            others = group_of[first_writer.setdefault(bone, i)]
             if others is not members:
                 members += others
                 group_of.update(dict.fromkeys(others, members))
@@ -83,37 +83,31 @@ def sharing(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]:
 
 
 def limb_count(plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
-    """Return how many bones the pole of a chain turns, counted up from its effector.
+    """Return how many bones the pole of a chain turns, counted from its effector upward.
 
     As ``Hanging.limb_root``, for chains that are not solved together yet.
 
     Args:
-        plan: The chain's bones.
-        others: Those of all chains that are or will be live; its own may be one of them.
+        plan: Plan of the chain.
+        others: Plans of all chains that are or will be live; they may include ``plan``.
     """
-    sharing = [each for each in others if not set(each.written).isdisjoint(plan.written)]
-    known = set(plan.segments).union(*[each.segments for each in sharing])
+    neighbours = [other for other in others if not set(other.written).isdisjoint(plan.written)]
+    known = set(plan.segments).union(*[other.segments for other in neighbours])
     carrier = plan.segments[-1]
     path = [bone for bone in plan.skeleton.ancestors(carrier) if bone in known]
-    above = [plan.skeleton.ancestors(each.segments[-1]) for each in sharing]
-    taken = set[int]().union(*[bones for bones in above if carrier not in bones])
-    own = [bone for bone in path if bone not in taken]
-    return len(own if len(own) > 1 else path)
+    above = [plan.skeleton.ancestors(other.segments[-1]) for other in neighbours]
+    shared = set[int]().union(*[bones for bones in above if carrier not in bones])
+    private = [bone for bone in path if bone not in shared]
+    return len(private if len(private) > 1 else path)
 
 
 def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) -> str | None:
-    """Return why a chain cannot be solved together with those that it shares bones with.
-
-    Args:
-        live_chains: All chains.
-        i: The chain.
-        others: Those that write bones of it.
-    """
+    """Return why chain ``i`` cannot be solved together with other chains that write its bones."""
     plan = live_chains[i].plan
     for other in sorted(others):
         common = plan.in_common(live_chains[other].plan)
-        for each, whose in ((i, "this chain"), (other, f"'{live_chains[other].spec.name}'")):
-            chain = live_chains[each]
+        for index, whose in ((i, "this chain"), (other, f"'{live_chains[other].spec.name}'")):
+            chain = live_chains[index]
             cure = cure_of(chain.plan, chain.spec, slides=chain.slide is not None)
             if cure is not None and common:
                 name, bone = live_chains[other].spec.name, plan.skeleton.names[common[0]]
@@ -125,13 +119,7 @@ def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) ->
 
 
 def cure_of(plan: ChainPlan, spec: ChainSpec, *, slides: bool) -> str | None:
-    """Return what a chain needs to share bones; None for nothing.
-
-    Args:
-        plan: Its bones.
-        spec: Its settings.
-        slides: Whether a joint of it slides.
-    """
+    """Return the change that a chain needs before it can share bones; None if it needs none."""
     if plan.body_root < 0 and spec.options.solver not in SOLVERS:
         return "choose Newton or FABRIK as the solver"
     if spec.use_stretch:
@@ -141,8 +129,8 @@ def cure_of(plan: ChainPlan, spec: ChainSpec, *, slides: bool) -> str | None:
     return None
 
 
-def _carried(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tuple[int, str] | None:
-    """Return a chain that follows a bone of its own tree, and why that cannot be."""
+def _conflict(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tuple[int, str] | None:
+    """Return the index of a chain that follows a bone of its tree, with a message; None without."""
     for group in groups:
         for i in reversed(group) if len(group) > 1 else ():
             followed = set(live_chains[i].moved_by.anchor_points)

@@ -1,4 +1,4 @@
-"""Unite chains that share bones: what they drive together, and where it starts."""
+"""Unite chains that share bones: the bones that they drive together, and the start pose."""
 
 from __future__ import annotations
 
@@ -23,27 +23,26 @@ from .floating import Floating
 
 
 def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None) -> Driven:
-    """Return what chains drive that share bones, or one chain that shares none.
+    """Return the bones that chains drive: chains that share bones, or a single chain.
 
     Args:
         live_chains: The chains, in the order of the list.
-        pose: Of their armature object.
-        of_bones: What the settings of all bones say; None where no chain of the object honours
-            them.
+        pose: Pose of their armature object.
+        of_bones: Joints by the settings of all bones; None if no chain of the object uses them.
     """
-    first, plans = live_chains[0], [each.plan for each in live_chains]
-    hung = bones, hanging = hanging_of(plans)
+    first, plans = live_chains[0], [chain.plan for chain in live_chains]
+    order = bones, hanging = hanging_of(plans)
     start, stored = np.empty((2, len(bones), 4))
     is_current, influence = np.empty(len(bones), dtype=np.bool_), np.zeros(len(bones))
-    for own, rows in zip(reversed(live_chains), map(list, reversed(hanging.rows)), strict=True):
-        start[rows], stored[rows] = own.start, own.stored
-        is_current[rows] = own.start_from is StartFrom.CURRENT
-        influence[rows] = np.maximum(influence[rows], own.spec.influence)
+    for chain, rows in zip(reversed(live_chains), map(list, reversed(hanging.rows)), strict=True):
+        start[rows], stored[rows] = chain.start, chain.stored
+        is_current[rows] = chain.start_from is StartFrom.CURRENT
+        influence[rows] = np.maximum(influence[rows], chain.spec.influence)
     joints = first.joints
     if len(live_chains) > 1 or hanging.floats:
         joints = _joints(live_chains, bones, hanging, of_bones)
-    scale, location = _without_change(live_chains, hung, pose)
-    ways, ends = lying(plans, hung, lambda some: location[some])
+    scale, location = _without_change(live_chains, order, pose)
+    ways, ends = lying(plans, order, lambda indices: location[indices])
     driven = Driven(
         live_chains=tuple(live_chains),
         bones=bones,
@@ -64,37 +63,37 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
 
 
 def _without_change(
-    live_chains: Sequence[LiveChain], hung: Hung, pose: Pose
+    live_chains: Sequence[LiveChain], order: Hung, pose: Pose
 ) -> tuple[Array, Array]:
-    """Return scale channels without any growth (k, 3), and of all bones locations without slides.
+    """Return scale channels (k, 3) without growth, and locations of all bones without slides.
 
-    What is locked holds what stands there, the rest what stood there before.
+    Locked scale channels keep their present values.
     """
-    bones, hanging = hung
+    bones, hanging = order
     scale, location = pose.scale[bones], pose.location
     for live_chain, rows in zip(live_chains, hanging.rows, strict=True):
-        own = live_chain.by_itself()
-        limb = list(rows[: len(own.plan.written)])
-        if own.stretch is not None:
-            scale[limb] = np.where(own.stretch.is_locked, scale[limb], own.stretch.scale)
-        if own.slide is not None:
+        chain = live_chain.by_itself()
+        limb = list(rows[: len(chain.plan.written)])
+        if chain.stretch is not None:
+            scale[limb] = np.where(chain.stretch.is_locked, scale[limb], chain.stretch.scale)
+        if chain.slide is not None:
             location = location.copy()
-            location[bones[limb]] = own.slide.home
+            location[bones[limb]] = chain.slide.home
     return scale, location
 
 
 def _as_body(driven: Driven, pose: Pose, of_bones: BoneJoints | None) -> BodyPlan:
-    """Return what chains drive whose root floats with what only bodies have."""
-    hang, chains, bones = driven.hanging, driven.live_chains, driven.bones
-    standing = None
+    """Return the bones of chains with a floating root, with the fields that only bodies have."""
+    hanging, chains, bones = driven.hanging, driven.live_chains, driven.bones
+    above_floor = None
     if driven.specs[0].floor is not None:
-        standing = AboveFloor.of(chains, bones[: hang.count], hang.carriers, driven.ends)
+        above_floor = AboveFloor.of(chains, bones[: hanging.count], hanging.carriers, driven.ends)
     unite = partial(driven_by, pose=pose, of_bones=of_bones)
     return BodyPlan(
-        **{each.name: getattr(driven, each.name) for each in fields(driven)},
+        **{field.name: getattr(driven, field.name) for field in fields(driven)},
         floating=Floating.of(chains, bones, pose),
-        limbs=body_limbs(chains, bones, hang.parents, unite),
-        standing=standing,
+        limbs=body_limbs(chains, bones, hanging.parents, unite),
+        above_floor=above_floor,
     )
 
 
@@ -104,27 +103,27 @@ def _joints(
     hanging: Hanging,
     of_bones: BoneJoints | None,
 ) -> BoneJoints | None:
-    """Return the joints of a tree's bones: of each those of the first chain that honours any.
+    """Return the joints of a tree's bones: for each, the joint of the first chain with limits.
 
-    A joint that a chain gives the bone as its own comes before what the bone's settings say.
+    A joint that a chain sets by itself takes precedence over the settings of the bone.
     """
     if of_bones is None or all(live_chain.joints is None for live_chain in live_chains):
         return None
-    chosen = list[BoneJoints]()
+    joints = list[BoneJoints]()
     for row, bone in enumerate(bones.tolist()):
-        plain, own = _joint_of(of_bones, bone), None
+        bone_joint, chosen_joint = _joint_of(of_bones, bone), None
         for live_chain, rows in zip(live_chains, hanging.rows, strict=True):
             honours = row in rows and live_chain.spec.use_limits
-            if honours and (own is None or is_same(own, plain)):
-                own = _joint_of(live_chain.joints, rows.index(row))
-        chosen.append(own or _joint_of(None, 0))
-    whole = joined(chosen)
-    is_rest = bool((whole.zero_wxyz == NOT_TURNED).all())
-    return replace(whole, zero_wxyz=None if is_rest else whole.zero_wxyz, slides=None)
+            if honours and (chosen_joint is None or is_same(chosen_joint, bone_joint)):
+                chosen_joint = _joint_of(live_chain.joints, rows.index(row))
+        joints.append(chosen_joint or _joint_of(None, 0))
+    all_joints = joined(joints)
+    is_rest = bool((all_joints.zero_wxyz == NOT_TURNED).all())
+    return replace(all_joints, zero_wxyz=None if is_rest else all_joints.zero_wxyz, slides=None)
 
 
 def _joint_of(joints: BoneJoints | None, row: int) -> BoneJoints:
-    """Return one of several joints, with a zero also at rest; none slides in a tree."""
+    """Return the joint of a row, with an explicit zero rotation and without a slide."""
     joint = free_bones(1) if joints is None else joints.take(np.array([row]))
     zero = np.array([NOT_TURNED]) if joint.zero_wxyz is None else joint.zero_wxyz
     return replace(joint, zero_wxyz=zero, slides=np.zeros((1, 2)))
