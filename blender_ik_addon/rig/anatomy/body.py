@@ -64,7 +64,7 @@ class Body:
         return Part.THIGH if self._is_upper(bone) else part
 
     def _is_upper(self, bone: int) -> bool:
-        """Tell whether a bone called leg has one below it that is called so, and that a foot."""
+        """Return whether a bone called leg has one below it that is called so, and that a foot."""
         lower = [i for i in self.children[bone] if self._named(i) is Part.LEG]
         is_first = self._above(bone) is not Part.LEG
         return is_first and any(Part.FOOT in self._below(i) for i in lower)
@@ -88,7 +88,7 @@ class Body:
         return self.names[bone].side
 
     def is_trunk(self, bone: int) -> bool:
-        """Tell whether a bone is one of spine, neck and head, and free."""
+        """Return whether a bone is one of spine, neck and head, and free."""
         is_middle = self.side(bone) is Side.MIDDLE and bool(self.usable[bone])
         return is_middle and self.parts[bone] in (Part.SPINE, Part.NECK, Part.HEAD)
 
@@ -101,7 +101,7 @@ class Body:
         return [bone for bone in self.all_of(part) if not self._goes_on_from_above(bone)]
 
     def is_alike(self, bone: int, other: int) -> bool:
-        """Tell whether two bones are the same part, and their names alike but for numbers."""
+        """Return whether two bones are the same part, and their names alike but for numbers."""
         name, second = self.names[bone], self.names[other]
         is_named_alike = (name.words, name.side) == (second.words, second.side)
         return is_named_alike and self.parts[bone] is self.parts[other]
@@ -201,7 +201,7 @@ class Body:
         return hips is not None and chest is not None and self.height(hips, chest) < LAID_OUT
 
     def is_sideways(self, run: list[int]) -> bool:
-        """Tell whether no bone of a run points to the head of the next one.
+        """Return whether no bone of a run points to the head of the next one.
 
         So they come from files of programs whose bones lie along other axes than Y.
         """

@@ -149,7 +149,7 @@ def _is_front(body: Body, bone: int) -> bool:
 
 
 def _goes_on(body: Body, bone: int) -> bool:
-    """Tell whether a leg begins above its thigh, as those of spiders do."""
+    """Return whether a leg begins above its thigh, as those of spiders do."""
     parent = body.parent(bone)
     is_leg = parent >= 0 and bool(body.usable[parent]) and body.parts[parent] is Part.LEG
     return is_leg and body.side(parent) is body.side(bone)
@@ -179,7 +179,7 @@ def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
 
 
 def _is_split(body: Body, start: int, lower: int, end: int | None) -> bool:
-    """Tell whether the halves of a limb are several bones in line: between two a chain would bend.
+    """Return whether the halves of a limb are several bones in line: between two a chain would bend.
 
     Rigify's deforming bones are so, ``DEF-thigh.L`` and ``DEF-thigh.L.001``.
     """

@@ -15,7 +15,7 @@ MOST_OFF = 0.02
 
 
 def is_mirrored(armature_object: bpy.types.Object, bone: str, other: str) -> bool:
-    """Tell whether the axes of two bones at rest are each other's mirror image."""
+    """Return whether the axes of two bones at rest are each other's mirror image."""
     bones = armature_object.data.bones
     own, across = (array_of(bones[name].matrix_local) for name in (bone, other))
     return bool(np.abs((_mirrored(own) - across)[:3, :3]).max() <= MOST_OFF)

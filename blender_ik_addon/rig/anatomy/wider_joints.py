@@ -29,7 +29,7 @@ ENDLESS = np.full((3, 1), np.inf)
 
 
 def is_inside(joint: OwnJoint, turn_wxyz: Array) -> bool:
-    """Tell whether a joint allows a turn, shape (4,)."""
+    """Return whether a joint allows a turn, shape (4,)."""
     held = _clamped(joint.kind, turn_wxyz, np.array(joint.low), np.array(joint.high))
     off = rotation.multiply(rotation.conjugate(held), turn_wxyz)
     return 2.0 * float(np.linalg.norm(off[1:])) <= OUTSIDE

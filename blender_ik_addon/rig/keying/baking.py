@@ -88,13 +88,13 @@ def _columns(channels: Iterable[Channel]) -> dict[tuple[str, str], list[int]]:
 
 
 def may_move(armature_object: bpy.types.Object, index: int) -> bool:
-    """Tell whether a chain is not muted, or may be unmuted at another frame."""
+    """Return whether a chain is not muted, or may be unmuted at another frame."""
     settings = armature_object.chain_ik.chains[index]
     return not settings.mute or is_animated(armature_object, index, "mute")
 
 
 def may_pose(armature_object: bpy.types.Object, index: int) -> bool:
-    """Tell whether a chain may move, and has an influence here or may have one elsewhere."""
+    """Return whether a chain may move, and has an influence here or may have one elsewhere."""
     settings = armature_object.chain_ik.chains[index]
     has_influence = settings.influence > 0.0 or is_animated(armature_object, index, "influence")
     return has_influence and may_move(armature_object, index)
@@ -122,7 +122,7 @@ def live_for_good(armature_object: bpy.types.Object, index: int) -> None:
 
 
 def is_animated(armature_object: bpy.types.Object, index: int, setting: str) -> bool:
-    """Tell whether keys or drivers that are not muted change a chain's setting."""
+    """Return whether keys or drivers that are not muted change a chain's setting."""
     return any(not curve.mute for curve in _animating(armature_object, index, setting))
 
 

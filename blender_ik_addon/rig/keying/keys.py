@@ -45,7 +45,7 @@ def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = Fa
         in_new_action: Whether it gets a new one for them.
 
     Raises:
-        RigError: With one sentence that says what to do next.
+        RigError: The message says what to do next.
     """
     data = armature_object.animation_data
     if data is None:

@@ -53,7 +53,7 @@ class Traced:
 
 
 def has_paths(candidate: bpy.types.Object) -> bool:
-    """Tell whether an object or its bones have motion paths."""
+    """Return whether an object or its bones have motion paths."""
     return any(settings.has_motion_paths for settings in _settings(candidate))
 
 
@@ -125,7 +125,7 @@ def fill(
         How many paths have been filled.
 
     Raises:
-        RigError: With one sentence that says what to do next.
+        RigError: The message says what to do next.
     """
     check_live(scene)
     watched = list(dict.fromkeys([*rigs, *(each.object for each in paths)]))
@@ -151,7 +151,7 @@ def unfilled(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
 
 
 def are_wrong(shown: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[str]]) -> bool:
-    """Tell whether chains move what has paths that ``fill`` has not filled.
+    """Return whether chains move what has paths that ``fill`` has not filled.
 
     Args:
         shown: An object with such paths: its own, or those of its bones.

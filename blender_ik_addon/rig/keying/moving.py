@@ -59,7 +59,7 @@ class Moving(Rewriting):
             stuck: Others that must not be animated, as they cannot go; None for all others.
 
         Raises:
-            RigError: If keys cannot go along, with one sentence that says what to do next.
+            RigError: If keys cannot go along; the message says what to do next.
         """
         self._owner, self._before, self._behind = armature_object, before, behind
         self._names, self._inverted, self._stuck = names, inverted, stuck
@@ -80,7 +80,7 @@ class Moving(Rewriting):
         return path
 
     def animates(self, name: str) -> bool:
-        """Tell whether keys or drivers animate a setting, named as it was."""
+        """Return whether keys or drivers animate a setting, named as it was."""
         return any(name == each for each, _ in self._curves)
 
     def values(self, name: str) -> list[float]:
@@ -182,7 +182,7 @@ def change_values(curve: bpy.types.FCurve, change: ValueChange) -> None:
 
 
 def _can_be_scaled(curve: bpy.types.FCurve) -> bool:
-    """Tell whether nothing but keys, or a driver, or a polynomial alone makes the values."""
+    """Return whether nothing but keys, or a driver, or a polynomial alone makes the values."""
     acting = list(_acting(curve))
     if acting:
         return _is_polynomial(acting[-1]) and not acting[-1].use_additive
@@ -194,7 +194,7 @@ def _acting(curve: bpy.types.FCurve) -> Iterator[Modifier]:
 
 
 def _is_polynomial(modifier: Modifier) -> bool:
-    """Tell whether a modifier is a polynomial that acts fully and always."""
+    """Return whether a modifier is a polynomial that acts fully and always."""
     return bool(
         modifier.type == "GENERATOR"
         and modifier.mode == "POLYNOMIAL"

@@ -16,7 +16,7 @@ def check_live(scene: bpy.types.Scene) -> None:
     """Raise if the chains of a scene are not live.
 
     Raises:
-        RigError: With what to do next.
+        RigError: The message says what to do next.
     """
     if not scene.chain_ik.use_live:
         raise RigError("Live is off, so no chain moves: turn it on first.")

@@ -39,7 +39,7 @@ class Rewriting:
         """Find out what is to change of the original object; nothing is changed yet.
 
         Raises:
-            RigError: If keys cannot follow, with one sentence that says what to do next.
+            RigError: If keys cannot follow; the message says what to do next.
         """
         self._renamed: list[tuple[Any, str]] = []
         self._removed: list[tuple[Any, Any]] = []
@@ -118,7 +118,7 @@ class Rewriting:
 
 
 def is_animated(armature_object: bpy.types.Object, chain: int) -> bool:
-    """Tell whether keys or drivers animate a chain, whoever has left them there."""
+    """Return whether keys or drivers animate a chain, whoever has left them there."""
     starts = paths_of_chain(armature_object, chain)
     return any(path.startswith(starts) for path, _ in animated_paths(armature_object))
 
@@ -170,7 +170,7 @@ def _check_own(
 
 
 def _has(owner: bpy.types.ID, path: str) -> bool:
-    """Tell whether an ID has what a path leads to."""
+    """Return whether an ID has what a path leads to."""
     try:
         owner.path_resolve(path)
     except ValueError:
@@ -192,7 +192,7 @@ class Renumbering(Rewriting):
             chain: Index of the chain whose joints get other places; by default the chains do.
 
         Raises:
-            RigError: If keys cannot follow, with one sentence that says what to do next.
+            RigError: If keys cannot follow; the message says what to do next.
         """
         items = chains = armature_object.chain_ik.chains
         pattern = r"chain_ik\.chains"
