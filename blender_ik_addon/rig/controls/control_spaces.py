@@ -67,11 +67,7 @@ def constraints_of(control: Anchor) -> list[bpy.types.Constraint]:
     Raises:
         RigError: If its bone does not exist.
     """
-    return [
-        constraint
-        for constraint in channels_of(control).constraints
-        if constraint.name.startswith(SPACE)
-    ]
+    return [space for space in channels_of(control).constraints if space.name.startswith(SPACE)]
 
 
 def acting(control: Anchor) -> bpy.types.Constraint | None:
@@ -130,9 +126,7 @@ def add_space(
         RigError: If nothing can move with the space in its present pose.
     """
     space_matrix = _space_matrix(space)
-    matching = (
-        constraint for constraint in constraints_of(control) if space_of(constraint) == space
-    )
+    matching = (owned for owned in constraints_of(control) if space_of(owned) == space)
     if (existing := next(matching, None)) is not None:
         return existing
     is_same_armature = bool(control.bone) and control.object == space.object
@@ -223,15 +217,13 @@ def copy_spaces(
             continue
         name = renamed(label(space))
         if space.bone:
-            counterpart = Anchor(
-                space.object, name if name in space.object.pose.bones else space.bone
-            )
+            twin = Anchor(space.object, name if name in space.object.pose.bones else space.bone)
         else:
-            counterpart = Anchor(bpy.data.objects.get(name) or space.object)
-        if not makes_ring(copy, counterpart, known_chains):
-            add_space(copy, counterpart)
+            twin = Anchor(bpy.data.objects.get(name) or space.object)
+        if not makes_ring(copy, twin, known_chains):
+            add_space(copy, twin)
             if constraint == active:
-                set_space(copy, counterpart)
+                set_space(copy, twin)
 
 
 def is_keyed(control: Anchor) -> bool:
@@ -343,12 +335,8 @@ def carrying_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
     if constraint.type == "ARMATURE":
         return _from_rest(space)
     child_of: Any = constraint
-    world_matrix: Array = matrix_of(space) @ array_of(child_of.inverse_matrix)
-    return (
-        np.linalg.solve(array_of(control.object.matrix_world), world_matrix)
-        if control.bone
-        else world_matrix
-    )
+    world: Array = matrix_of(space) @ array_of(child_of.inverse_matrix)
+    return np.linalg.solve(array_of(control.object.matrix_world), world) if control.bone else world
 
 
 def _are_same(first: Array, second: Array, tolerance: float, anchor: Anchor) -> bool:

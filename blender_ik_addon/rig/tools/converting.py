@@ -155,12 +155,7 @@ def check_chain(
     spec: ChainSpec,
     bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone],
 ) -> None:
-    """Raise if a constraint cannot do what a chain does.
-
-    Args:
-        plan: The bones of the chain.
-        spec: The chain's settings.
-        bones: All pose bones of its armature object.
+    """Raise if a constraint cannot do what a chain does, among all pose bones of its object.
 
     Raises:
         RigError: The message says what to do first.
@@ -204,13 +199,7 @@ def may_grow(armature_object: bpy.types.Object, plan: ChainPlan) -> bool:
 
 
 def take_settings(constraint: IKConstraint, chain: PlannedChain, pole_angle: float) -> None:
-    """Give a new constraint the settings that chains share, without target and pole.
-
-    Args:
-        constraint: The constraint.
-        chain: The chain.
-        pole_angle: Pole angle of the constraint, radians.
-    """
+    """Give a new constraint the settings that chains share, and a pole angle in radians."""
     spec, options = chain.spec, chain.spec.options
     constraint.influence, constraint.weight = spec.influence, spec.weight
     constraint.use_rotation = chain.plan.turns_tip

@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import label, move_to, rotation_property
 from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
-from ..keying.curve_points import interpolate, split
+from ..keying.curve_points import set_interpolation, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import Channel, reader, written_channels
 from ..reading.animation import curves
@@ -75,12 +75,7 @@ def find_match(
 
 
 def is_met(goals: Goals, spec: ChainSpec) -> bool:
-    """Return whether a chain is at its target already, so that its controls need not move.
-
-    Args:
-        goals: From ``find_match``.
-        spec: The chain's settings.
-    """
+    """Return whether a chain is at its target, by goals from ``find_match``."""
     if spec.target is None or spec.pole is not None:
         # The side to which a pole turns the chain is not compared: always place the pole again.
         return spec.target is None
@@ -175,10 +170,7 @@ def switch_controls(
 def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = "") -> None:
     """Key the present location and rotation of objects and bones at a frame.
 
-    Args:
-        anchors: The objects and bones.
-        frame: The frame.
-        interpolation: Interpolation after the keys; empty for that of the preceding keys.
+    An empty interpolation is that of the preceding keys.
     """
     for anchor in anchors:
         for prop in channel_names(channels_of(anchor)):
@@ -188,12 +180,7 @@ def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = ""
 def hold_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str) -> None:
     """Key location and rotation of objects and bones as they play at a frame.
 
-    Later keys then change nothing up to that frame.
-
-    Args:
-        anchors: The objects and bones.
-        frame: The frame.
-        interpolation: Interpolation of keys on channels that had none.
+    Later keys then change nothing up to that frame. The interpolation is for channels without keys.
     """
     for anchor in anchors:
         owner = channels_of(anchor)
@@ -214,7 +201,7 @@ def _insert(anchor: Anchor, prop: str, component: int, frame: float, interpolati
     owner.keyframe_insert(prop, index=component, frame=frame, group=group)
     for curve in curves(anchor.object) if interpolation else ():
         if curve.data_path == path and component in (-1, curve.array_index):
-            interpolate(curve, frame, interpolation)
+            set_interpolation(curve, frame, interpolation)
 
 
 def anchor_channels(anchors: Iterable[Anchor]) -> dict[bpy.types.Object, list[Channel]]:
@@ -262,7 +249,7 @@ def key_switch(
         if curve is not None:
             split(curve, frame - 1)
             curve.keyframe_points.insert(frame, value, options={"FAST"})
-            interpolate(curve, frame, interpolation)
+            set_interpolation(curve, frame, interpolation)
             continue
         stored_values = _stored_values(stored.get(name), prop)
         before = stored_values[component] if component < len(stored_values) else value
@@ -303,5 +290,5 @@ def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: f
     owner.keyframe_insert(path, frame=frame)
     for curve in curves(owner):
         if curve.data_path == path:
-            interpolate(curve, frame - 1, "CONSTANT")
-            interpolate(curve, frame, "CONSTANT")
+            set_interpolation(curve, frame - 1, "CONSTANT")
+            set_interpolation(curve, frame, "CONSTANT")

@@ -40,10 +40,7 @@ def make_groups(owner: bpy.types.Object) -> None:
 
     To be called before each save. If only the override or only the library's object has used a
     group, 5.2 saves it as replaced as a whole, cannot read that again and reports an error. Reading
-    a group creates it.
-
-    Args:
-        owner: Any original object.
+    a group creates it. Other original objects are ignored.
     """
     library = owner.override_library
     if library is not None and library.reference is not None:

@@ -60,23 +60,18 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
 
 
 def angle_of_chain(axes: Array, angle: float) -> float:
-    """Return the pole angle of a chain that bends as a constraint with a pole angle.
+    """Return the pole angle of a chain that bends as a constraint with an angle, in radians.
 
-    Args:
-        axes: From ``root_axes``.
-        angle: Pole angle of the constraint, radians.
+    The axes are those of ``root_axes``.
     """
     side, across = np.array((math.cos(angle), math.sin(angle))) @ axes
     return -math.atan2(across, side)
 
 
 def angle_of_constraint(axes: Array, angle: float, *, flips: bool) -> float:
-    """Return the pole angle of a constraint that bends as a chain with a pole angle.
+    """Return the pole angle of a constraint that bends as a chain with an angle, in radians.
 
-    Args:
-        axes: From ``root_axes``.
-        angle: Pole angle of the chain, radians.
-        flips: Whether the chain flips its bend.
+    The axes are those of ``root_axes``; ``flips`` tells whether the chain flips its bend.
     """
     angle += math.pi * flips
     facing = np.array((math.cos(angle), -math.sin(angle)))

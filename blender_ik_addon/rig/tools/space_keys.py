@@ -22,7 +22,7 @@ from ..controls.control_spaces import (
     remove_space,
     unconstrained,
 )
-from ..keying.curve_points import interpolate
+from ..keying.curve_points import set_interpolation
 from ..keying.holding import hold_play
 from ..keying.keys import check_keyable, remove_animation
 from ..keying.playing import frame_kept
@@ -82,7 +82,7 @@ def key_space(
     for curve in _curves(control):
         # Otherwise motion blur in the frame before would show a way from one space to the other.
         for switch in (first, until or first):
-            interpolate(curve, switch - 1, "CONSTANT")
+            set_interpolation(curve, switch - 1, "CONSTANT")
 
 
 def leaving(gone: Collection[Anchor]) -> dict[Anchor, range]:
@@ -253,4 +253,4 @@ def _key_influences(control: Anchor, steps: Mapping[float, str]) -> None:
             constraint.keyframe_insert("influence", frame=frame)
     for curve in _influences(control).values():
         for frame in steps:
-            interpolate(curve, frame, "CONSTANT")
+            set_interpolation(curve, frame, "CONSTANT")

@@ -22,12 +22,7 @@ NO_HAND = (
 
 
 def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
-    """Return the status line of a solve.
-
-    Args:
-        outcome: The outcome of the solve.
-        unit: How the scene shows lengths.
-    """
+    """Return the status line of a solve, with lengths as a scene shows them."""
     text = _ending_in_words(outcome, unit)
     if outcome.put_back:
         text = (
