@@ -29,7 +29,7 @@ class Body:
     Attributes:
         skeleton: The bones.
         names: Content of the name of each bone.
-        parts: Part of each bone, resolved by the bones above and below it.
+        parts: The part of each bone, resolved by the bones above and below it.
         usable: Which bones chains may drive and limbs may have, shape (n,).
         children: Indices of the children of each bone.
     """

@@ -35,7 +35,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
-class Look:
+class ControlLook:
     """The display of a control.
 
     Attributes:
@@ -55,7 +55,7 @@ class Look:
 
 def look_of(
     armature_object: bpy.types.Object, limb: Limb, target: Array, other: Array | None = None
-) -> Look | None:
+) -> ControlLook | None:
     """Return the display of a limb's target: around its foot, hand, head, chest or tip.
 
     None if the target has a scale of zero.
@@ -87,10 +87,10 @@ def look_of(
         low[2], high[2] = bottom, bottom + min_sides[1] * (high[1] - low[1])
     if other is not None:
         low, high = _clear_of_other_side(frame, low, high, other[:3, 3])
-    return Look("CUBE", _box(frame, low, high))
+    return ControlLook("CUBE", _box(frame, low, high))
 
 
-def _look_of_tip(armature_object: bpy.types.Object, limb: Limb, target: Array) -> Look:
+def _look_of_tip(armature_object: bpy.types.Object, limb: Limb, target: Array) -> ControlLook:
     """Return a ring around the last bone if the target turns it, otherwise a box at its tail."""
     bone = armature_object.pose.bones[limb.bones[-1]]
     head, tail = ends_of(armature_object, [bone])
@@ -99,11 +99,11 @@ def _look_of_tip(armature_object: bpy.types.Object, limb: Limb, target: Array) -
         frame = np.eye(4)
         axes = matrix_of(Anchor(armature_object, bone.name))[:3, :3]
         frame[:3, :3], frame[:3, 3] = rotation.orientation(axes), head
-        return Look("BELT", _scaled(frame, np.full(3, length)))
+        return ControlLook("BELT", _scaled(frame, np.full(3, length)))
     # At the foot of a standing leg, a box as long as the last bone would reach below the floor.
     length_share = TIP_WIDTH if limb.kind is LimbKind.SPIDER_LEG else 1.0
     sides = np.array([TIP_WIDTH, length_share, TIP_WIDTH]) * length
-    return Look("CUBE", _box(target, -sides / 2.0, sides / 2.0))
+    return ControlLook("CUBE", _box(target, -sides / 2.0, sides / 2.0))
 
 
 def belt_of(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Array:
@@ -124,13 +124,15 @@ def belt_of(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb])
     return np.array([width, 1.0, width])
 
 
-def look_of_hips(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Look:
+def look_of_hips(
+    armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]
+) -> ControlLook:
     """Return the ring of ``belt_of`` for a control of the hips, at their rest pose."""
     bone = armature_object.data.bones[hips]
     matrix = array_of(armature_object.matrix_world @ bone.matrix_local)
     frame, length = matrix.copy(), bone.length * float(np.linalg.norm(matrix[:3, 1]))
     frame[:3, :3] = rotation.orientation(matrix[:3, :3])
-    return Look("BELT", _scaled(frame, length * belt_of(armature_object, hips, limbs)))
+    return ControlLook("BELT", _scaled(frame, length * belt_of(armature_object, hips, limbs)))
 
 
 def _points_below(armature_object: bpy.types.Object, end: str) -> Array:

@@ -31,15 +31,15 @@ from ..reading.world import array_of, channels_of, matrix_of, not_finite
 ACTING = 0.5
 # Minimum ratio of the shortest to the longest axis of a space; a flatter one holds no places.
 MIN_SCALE_RATIO = 1e-6
-# Tolerance of equal effects: smaller differences move a control by less than Blender stores.
-SAME_CARRIED = 1e-7
+# Minimum difference of effects; a smaller one moves a control by less than Blender stores.
+MIN_EFFECT = 1e-7
 # Tolerance of two spaces that carry a control alike, for the rounding of Blender's numbers. If ten
 # times larger, a control would be seen to move when one space replaces the other.
-SAME_CARRYING = 1e-6
+SIMILAR_EFFECT = 1e-6
 # Tolerance, in radians, of the rest pose of a bone and of one made after it, for the rounding of
 # heads, tails and rolls: 2.4e-5 for bones nearly along -Y, whose rolls are the least exact. If ten
 # times smaller, every second torso would carry by Child Of, which ignores the rest pose.
-SAME_REST = 1e-4
+SIMILAR_REST = 1e-4
 
 
 class Mover(NamedTuple):
@@ -102,23 +102,23 @@ def set_space(control: Anchor, space: Anchor | None) -> None:
     Raises:
         RigError: If the space has no finite matrix, or is flat.
     """
-    before = carried(control)
+    before = total_effect(control)
     new_space = None if space is None else add_space(control, space)
     for constraint in constraints_of(control):
         constraint.influence = float(constraint == new_space)
-    if not _are_same(before, carried(control), SAME_CARRIED, control):
+    if not _are_same(before, total_effect(control), MIN_EFFECT, control):
         place(control, before @ unconstrained(control))
 
 
 def add_space(
-    control: Anchor, space: Anchor, carrying: Array | None = None, tolerance: float = SAME_CARRYING
+    control: Anchor, space: Anchor, effect: Array | None = None, tolerance: float = SIMILAR_EFFECT
 ) -> Any:
     """Return the constraint of a control's space; create it, inactive, if it does not exist.
 
     Args:
         control: The object or bone.
         space: What it is to move with.
-        carrying: Required effect of a new one now, as ``carrying_of``, shape (4, 4); by default a
+        effect: Required effect of a new one now, as ``effect_of``, shape (4, 4); by default a
             bone of the same armature is relative to rest, anything else to the present matrices.
         tolerance: Tolerance to the effect of a constraint relative to rest, in radians.
 
@@ -132,8 +132,8 @@ def add_space(
     is_same_armature = bool(control.bone) and control.object == space.object
     # An Armature constraint follows the bends of a bone with segments: use Child Of for these.
     use_rest = is_same_armature and space.object.data.bones[space.bone].bbone_segments == 1
-    if use_rest and carrying is not None:
-        use_rest = _are_same(_from_rest(space), carrying, tolerance, space)
+    if use_rest and effect is not None:
+        use_rest = _are_same(_from_rest(space), effect, tolerance, space)
     constraints = channels_of(control).constraints
     new: Any = constraints.new("ARMATURE") if use_rest else constraints.new("CHILD_OF")
     new.influence, new.name = 0.0, f"{SPACE} {label(space)}"
@@ -143,9 +143,9 @@ def add_space(
         return new
     # Child Of on a bone starts in the space of its armature and ends in world space.
     start = array_of(control.object.matrix_world) if control.bone else np.eye(4)
-    if is_same_armature and carrying is None:
+    if is_same_armature and effect is None:
         space_matrix, start = array_of(space.object.data.bones[space.bone].matrix_local), np.eye(4)
-    inverse = np.linalg.solve(space_matrix, start if carrying is None else start @ carrying)
+    inverse = np.linalg.solve(space_matrix, start if effect is None else start @ effect)
     new.inverse_matrix = Matrix(inverse.tolist())
     return new
 
@@ -158,10 +158,10 @@ def replace_space(constraint: bpy.types.Constraint, control: Anchor, space: Anch
     Raises:
         RigError: If nothing can move with the new space in its present pose.
     """
-    before = carried(control)
+    before = total_effect(control)
     # A control with keys cannot be moved back, so it needs the smaller tolerance.
-    tolerance = SAME_CARRYING if is_keyed(control) else SAME_REST
-    new = add_space(control, space, carrying_of(control, constraint), tolerance)
+    tolerance = SIMILAR_EFFECT if is_keyed(control) else SIMILAR_REST
+    new = add_space(control, space, effect_of(control, constraint), tolerance)
     new.influence, new.mute = constraint.influence, constraint.mute
     constraints, name = channels_of(control).constraints, constraint.name
     constraints.move(constraints.find(new.name), constraints.find(name))
@@ -169,7 +169,7 @@ def replace_space(constraint: bpy.types.Constraint, control: Anchor, space: Anch
     # Keys find the constraint by its name, and follow when the name changes.
     new.name = name
     new.name = f"{SPACE} {label(space)}"
-    if not is_keyed(control) and not _are_same(before, carried(control), SAME_CARRIED, control):
+    if not is_keyed(control) and not _are_same(before, total_effect(control), MIN_EFFECT, control):
         place(control, before @ unconstrained(control))
 
 
@@ -309,27 +309,27 @@ def unconstrained(control: Anchor) -> Array:
     return basis
 
 
-def carried(control: Anchor, gone: Container[Anchor | None] = ()) -> Array:
+def total_effect(control: Anchor, gone: Container[Anchor | None] = ()) -> Array:
     """Return the effect of a control's spaces on its unconstrained matrix, shape (4, 4).
 
     Args:
         control: The object or bone, in the space of ``unconstrained``.
         gone: Objects and bones whose spaces are left out.
     """
-    carrying = np.eye(4)
+    effect = np.eye(4)
     for constraint in constraints_of(control):
         is_left = not is_lost(constraint) and space_of(constraint) not in gone
         if _acts(constraint) and is_left:
-            carrying = carrying_of(control, constraint) @ carrying
-    return carrying
+            effect = effect_of(control, constraint) @ effect
+    return effect
 
 
 def _acts(constraint: bpy.types.Constraint) -> bool:
     return not constraint.mute and constraint.influence >= ACTING
 
 
-def carrying_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
-    """Return the effect of one space on a control while it is active, as ``carried``."""
+def effect_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
+    """Return the effect of one space on a control while it is active, as ``total_effect``."""
     space = space_of(constraint)
     assert space is not None
     if constraint.type == "ARMATURE":
@@ -365,7 +365,7 @@ def move_to(anchor: Anchor, matrix: Array) -> None:
     place(anchor, matrix)
 
 
-def place(anchor: Anchor, matrix: Array, carrying: Array | None = None) -> None:
+def place(anchor: Anchor, matrix: Array, effect: Array | None = None) -> None:
     """Move an object or a bone to a matrix through its active space; its scale does not change.
 
     The orientation becomes that of the matrix even if the space is sheared: the Y axis, and the
@@ -374,13 +374,13 @@ def place(anchor: Anchor, matrix: Array, carrying: Array | None = None) -> None:
     Args:
         anchor: The object or bone.
         matrix: World matrix, for bones in the space of their armature, shape (4, 4).
-        carrying: Effect of its spaces, shape (4, 4); by default the present one.
+        effect: Effect of its spaces, shape (4, 4); by default the present one.
     """
     owner = channels_of(anchor)
-    carrying = carried(anchor) if carrying is None else carrying
+    effect = total_effect(anchor) if effect is None else effect
     scale = owner.scale.copy()
     _, y, z = np.where(np.array(scale) < 0.0, -1.0, 1.0)
-    channel_matrix = np.linalg.inv(carrying) @ matrix
+    channel_matrix = np.linalg.inv(effect) @ matrix
     channel_matrix[:3, :3] = rotation.orientation(channel_matrix[:3, :3]) * np.array([y * z, y, z])
     before = _rotation(owner)
     if isinstance(owner, bpy.types.PoseBone):

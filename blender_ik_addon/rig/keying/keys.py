@@ -124,7 +124,7 @@ def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
 
 
 def unplayed_actions(owner: bpy.types.Object, bones: Collection[str]) -> list[str]:
-    """Return the names of actions that animate some bones of an object and that nothing uses now."""
+    """Return the names of actions that animate some bones and that nothing uses now."""
     played = [action for action, _ in held_actions(owner)]
     names = []
     for action in bpy.data.actions:

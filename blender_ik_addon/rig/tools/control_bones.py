@@ -12,7 +12,7 @@ from mathutils import Matrix
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..controls.control_shapes import MAKERS, name_of, shape_of
-from ..controls.control_sizes import Look
+from ..controls.control_sizes import ControlLook
 from ..controls.foot_roll import MECHANISM
 from ..planning.checks import bone_not_finite, check_scale
 from ..reading.refusals import RigError
@@ -173,7 +173,7 @@ def _draw_as(bone: bpy.types.PoseBone, control: Array, display_matrix: Array, un
     bone.custom_shape_scale_xyz = (sides / unit).tolist()
 
 
-def look_of_bone(armature_object: bpy.types.Object, name: str) -> Look | None:
+def look_of_bone(armature_object: bpy.types.Object, name: str) -> ControlLook | None:
     """Return how a control bone is drawn around a part of the body; None for other bones."""
     bone: Any = armature_object.pose.bones[name]
     drawn = bone.custom_shape
@@ -185,7 +185,7 @@ def look_of_bone(armature_object: bpy.types.Object, name: str) -> Look | None:
         bone.custom_shape_rotation_euler,
         bone.custom_shape_scale_xyz,
     )
-    return Look(shape, array_of(armature_object.matrix_world @ bone.matrix @ look))
+    return ControlLook(shape, array_of(armature_object.matrix_world @ bone.matrix @ look))
 
 
 def _unit(armature_object: bpy.types.Object) -> float:

@@ -14,7 +14,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
 from ..controls.control_shapes import Shape
-from ..controls.control_sizes import Look
+from ..controls.control_sizes import ControlLook
 from ..controls.control_spaces import finite_place
 from ..controls.default_poles import Placement
 from ..reading.spec import Anchor, ChainSpec
@@ -52,7 +52,7 @@ class Control:
     length: float
     shape: Shape | None
     parent: str = ""
-    look: Look | None = None
+    look: ControlLook | None = None
     below: int = 0
 
 
@@ -74,7 +74,7 @@ class NewChain:
 
 
 def target_control(
-    chain: str, placed: Placement, parent: str = "", look: Look | None = None
+    chain: str, placed: Placement, parent: str = "", look: ControlLook | None = None
 ) -> Control:
     """Return a new target for a chain."""
     return Control(
@@ -105,7 +105,7 @@ def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
     return Control("Root", matrix, radius / BONE_SIZE, "RING")
 
 
-def torso_control(armature_object: bpy.types.Object, hips: str, look: Look) -> Control:
+def torso_control(armature_object: bpy.types.Object, hips: str, look: ControlLook) -> Control:
     """Return a new control for the hips of a body, placed at the rest position of their tail.
 
     Its rest orientation is that of the hips, so it carries other bones as the hips do.

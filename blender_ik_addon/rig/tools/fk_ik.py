@@ -24,7 +24,7 @@ from ..reading.world import array_of, channels_of, matrix_of
 from .placing import check_movable
 
 # Relative and absolute tolerances (scene units) of the channels of controls between two passes.
-SETTLED_RTOL, SETTLED_ATOL = 1e-5, 1e-6
+SAME_SHARE, SAME_PLACE = 1e-5, 1e-6
 # How far a tip may be from a target that it has reached: in tolerances of its chain, and in
 # radians. If ten times larger, the remaining gap would be seen to pull.
 MAX_GAP, MAX_TURN = 2.0, 1e-4
@@ -122,7 +122,7 @@ def match_controls(
         if frame is not None:
             key_anchors(goals, frame, interpolation)
         after = np.array([channels_of(anchor).matrix_basis for anchor in goals])
-        if before is not None and np.allclose(after, before, SETTLED_RTOL, SETTLED_ATOL):
+        if before is not None and np.allclose(after, before, SAME_SHARE, SAME_PLACE):
             return
         before = after
         view_layer.update()
@@ -159,11 +159,11 @@ def switch_controls(
     carried = {
         anchor: matrix
         for anchor, matrix in matrices.items()
-        if not np.allclose(matrix_of(anchor), matrix, SETTLED_RTOL, SETTLED_ATOL)
+        if not np.allclose(matrix_of(anchor), matrix, SAME_SHARE, SAME_PLACE)
     }
     hold_anchors(carried, frame - 1, interpolation)
     if carried:
-        # Moving these back moves their children.
+        # When these are back in place, their children have moved.
         match_controls(goals | carried, view_layer, frame, interpolation)
 
 

@@ -14,7 +14,7 @@ from ..anatomy.bone_names import Part, Side, opposite, read
 from ..anatomy.free_bones import free_bones
 from ..anatomy.limbs import Limb, LimbKind
 from ..anatomy.symmetry import mirrored_place
-from ..controls.control_sizes import Look
+from ..controls.control_sizes import ControlLook
 from ..controls.default_poles import Placement, placement
 from ..controls.foot_roll import (
     Pivot,
@@ -125,7 +125,7 @@ def drive_foot(target: Anchor) -> None:
             add_driver(anchor, control, pivot)
 
 
-def _is_flat(look: Look) -> bool:
+def _is_flat(look: ControlLook) -> bool:
     """Return whether a control is drawn as a level box at the sole, not along its bone."""
     is_level = abs(look.matrix[2, 1]) <= 1e-6 * look.sides[1]
     return bool(look.shape == "CUBE" and look.sides.all() and is_level)
@@ -207,14 +207,16 @@ def _heels(armature_object: bpy.types.Object, foot: bpy.types.PoseBone) -> Array
     return points[np.isfinite(points).all(axis=1)]
 
 
-def _toe_look(armature_object: bpy.types.Object, sole: Look, toe: bpy.types.PoseBone) -> Look:
+def _toe_look(
+    armature_object: bpy.types.Object, sole: ControlLook, toe: bpy.types.PoseBone
+) -> ControlLook:
     """Return the display of the control of toes: a box above that of the sole."""
     along = sole.matrix[:3, 1] / sole.sides[1]
     start = float((ends_of(armature_object, [toe])[0] - sole.matrix[:3, 3]) @ along)
     matrix = sole.matrix.copy()
     matrix[:3, 3] += start * along + TOE_BOX_SHARE * sole.matrix[:3, 2]
     matrix[:3, 1] *= max(1.0 - start / sole.sides[1], 0.1)
-    return Look("CUBE", matrix)
+    return ControlLook("CUBE", matrix)
 
 
 def mirrored_foot(

@@ -63,7 +63,7 @@ def give_back(
     armature_object: bpy.types.Object,
     spec: ChainSpec,
     frame: float,
-    wanted: frozenset[str] | None = None,
+    bone_names: frozenset[str] | None = None,
     evaluated: bpy.types.Object | None = None,
     only: VectorName | None = None,
 ) -> None:
@@ -75,12 +75,12 @@ def give_back(
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
         frame: The present frame, with subframe.
-        wanted: Names of the stored bones to restore; all by default.
+        bone_names: Names of the stored bones to restore; all by default.
         evaluated: The evaluated object; None if the frame has not been evaluated again.
         only: Restore only locations or only scales; all channels by default.
     """
     skeleton = skeleton_of(armature_object)
-    stored = _stored_by_index(skeleton, spec, wanted)
+    stored = _stored_by_index(skeleton, spec, bone_names)
     if not stored:
         return
     pose, shown = read_pose(armature_object), None if evaluated is None else read_pose(evaluated)

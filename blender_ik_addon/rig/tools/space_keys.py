@@ -14,12 +14,12 @@ from ..controls.control_spaces import (
     ACTING,
     acting,
     add_space,
-    carried,
-    carrying_of,
     constraints_of,
+    effect_of,
     objects_and_bones,
     place,
     remove_space,
+    total_effect,
     unconstrained,
 )
 from ..keying.curve_points import set_interpolation
@@ -72,8 +72,8 @@ def key_space(
         if len(frames) > 1 or frame != first:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
         # The matrix that it shows, and how the new space will transform it.
-        transform = np.eye(4) if constraint is None else carrying_of(control, constraint)
-        shown[frame] = carried(control) @ unconstrained(control), transform
+        effect = np.eye(4) if constraint is None else effect_of(control, constraint)
+        shown[frame] = total_effect(control) @ unconstrained(control), effect
     hold_anchors([control], first - 1, interpolation)
     _remove_keys(control, frames)
     _key_influences(control, steps)
@@ -85,7 +85,7 @@ def key_space(
             set_interpolation(curve, switch - 1, "CONSTANT")
 
 
-def leaving(gone: Collection[Anchor]) -> dict[Anchor, range]:
+def find_frames_to_key(gone: Collection[Anchor]) -> dict[Anchor, range]:
     """Return the controls that move with deleted anchors, and the frames to key them at.
 
     These are all frames from the first to the last key of whatever moves a control; none without
@@ -114,9 +114,9 @@ def carries(gone: Collection[Anchor]) -> bool:
     """Return whether any control moves now with anchors that are to be deleted.
 
     Raises:
-        RigError: As for ``leaving``.
+        RigError: As for ``find_frames_to_key``.
     """
-    active_spaces = [acting(control) for control in leaving(gone)]
+    active_spaces = [acting(control) for control in find_frames_to_key(gone)]
     return any(space is not None and space_of(space) in gone for space in active_spaces)
 
 
@@ -130,7 +130,7 @@ def leave(gone: Collection[Anchor], scene: bpy.types.Scene) -> None:
     Raises:
         RigError: If keys could not be written; then nothing is changed.
     """
-    frames_of = leaving(gone)
+    frames_of = find_frames_to_key(gone)
     frames = sorted({frame for control_frames in frames_of.values() for frame in control_frames})
     if not frames:
         for control in frames_of:
@@ -142,8 +142,8 @@ def leave(gone: Collection[Anchor], scene: bpy.types.Scene) -> None:
         for frame in frames:
             scene.frame_set(frame)
             for control in [owner for owner, times in frames_of.items() if frame in times]:
-                matrix = carried(control) @ unconstrained(control)
-                shown[control][frame] = matrix, carried(control, gone)
+                matrix = total_effect(control) @ unconstrained(control)
+                shown[control][frame] = matrix, total_effect(control, gone)
                 now = acting(control)
                 active[control].append("" if now is None or space_of(now) in gone else now.name)
         for control, times in frames_of.items():
@@ -179,10 +179,10 @@ def _key_shown(
     control: Anchor, shown: Mapping[float, PlacedFrame], interpolations: Iterable[str]
 ) -> None:
     """Key a control at frames so that it shows its matrices; skip those that cannot be placed."""
-    for (frame, (matrix, carrying)), kind in zip(shown.items(), interpolations, strict=True):
-        can_place = np.isfinite((matrix, carrying)).all() and np.linalg.matrix_rank(carrying) == 4
+    for (frame, (matrix, effect)), kind in zip(shown.items(), interpolations, strict=True):
+        can_place = np.isfinite((matrix, effect)).all() and np.linalg.matrix_rank(effect) == 4
         if can_place:
-            place(control, matrix, carrying)
+            place(control, matrix, effect)
             key_anchors([control], frame, kind)
 
 
