@@ -134,17 +134,14 @@ def placements(
     target = np.tile(np.eye(4), (len(poses), 1, 1))
     target[:, :3, :3] = rotation.orientation(world[:, :3, :3] @ tips)
     target[:, :3, 3] = joints[:, -1]
-    goal_joints = posed.joints
+    at_goal = posed.joints
     if goals is not None:
         to_goal = np.linalg.inv(world) @ goals @ np.linalg.inv(target) @ world
-        ends = spaces.transform_point(to_goal[:, None], goal_joints[:, 1:])
-        goal_joints, tips = (
-            np.concatenate((goal_joints[:, :1], ends), axis=1),
-            to_goal[:, :3, :3] @ tips,
-        )
+        ends = spaces.transform_point(to_goal[:, None], at_goal[:, 1:])
+        at_goal, tips = np.concatenate((at_goal[:, :1], ends), axis=1), to_goal[:, :3, :3] @ tips
     angle = np.zeros(len(poses))
     if spec.carries_side:
-        angle = carrier.find_angles(spec, goal_joints, tips, _chords(goal_joints[:, bends]), side)
+        angle = carrier.find_angles(spec, at_goal, tips, _chords(at_goal[:, bends]), side)
     # The pole angle turns the bend away from the pole.
     side = _rotated_across(chord, side, -sense * spec.pole_angle)
     pole = _poles_beside(joints[:, bends], spaces.transform_direction(world, side), length)

@@ -25,8 +25,8 @@ PALETTE = "THEME09"
 # Minimum length of a new bone, as a share of its largest coordinate (of 1 at least). Blender
 # deletes bones of zero length, and float32 resolves this share of the coordinates well.
 MIN_LENGTH_SHARE = 1e-4
-# Minimum ratio of the shortest to the longest axis of a posed parent. The pose matrix of a parent
-# that is flatter cannot be inverted, so no rest matrix puts a child where it belongs.
+# Minimum ratio of the shortest to the longest axis of a posed parent. The inverse of a flatter pose
+# matrix is not accurate, so no rest matrix puts a child where it belongs.
 MIN_PARENT_SCALE_RATIO = 1e-6
 
 

@@ -117,7 +117,7 @@ def torso_control(armature_object: bpy.types.Object, hips: str, look: ControlLoo
 
 
 def torso_goal(armature_object: bpy.types.Object, hips: str) -> Array:
-    """Return the present place of a torso control, world space, shape (4, 4).
+    """Return the goal of a torso control in the present pose, world space, shape (4, 4).
 
     Raises:
         RigError: If the pose of the hips is not finite.

@@ -123,7 +123,7 @@ def take_hold(anchor: Anchor, word: str, scene: bpy.types.Scene) -> Held:
     return Held(anchor, word, location, place_of(anchor), base, frame[:, free], free)
 
 
-def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> None:
+def move_to_point(grabbed: Held, point: Array, view_layer: bpy.types.ViewLayer) -> None:
     """Move a control to a point by its location channels alone, and evaluate it.
 
     Locked and driven channels stay; the others bring it as near as they can. It need not have been
@@ -131,7 +131,7 @@ def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> 
     evaluates, moves nothing.
 
     Args:
-        held: The control.
+        grabbed: The control.
         point: World space, shape (3,).
         view_layer: The view layer that evaluates it.
 
@@ -141,41 +141,41 @@ def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> 
     """
     step = np.zeros(3)
     if np.isfinite(point).all():
-        step[held.free] = np.linalg.lstsq(
-            held.frame, point - held.base, rcond=MIN_SINGULAR_VALUE_RATIO
+        step[grabbed.free] = np.linalg.lstsq(
+            grabbed.frame, point - grabbed.base, rcond=MIN_SINGULAR_VALUE_RATIO
         )[0]
-    location = held.location + step
+    location = grabbed.location + step
     if step.any() and (np.abs(location) <= LARGEST).all():
-        former = channels_of(held.anchor).location.copy()
-        channels_of(held.anchor).location = location.tolist()
+        former = channels_of(grabbed.anchor).location.copy()
+        channels_of(grabbed.anchor).location = location.tolist()
         view_layer.update()
-        if not _has_arrived(held, step[held.free]):
-            channels_of(held.anchor).location = former
+        if not _has_arrived(grabbed, step[grabbed.free]):
+            channels_of(grabbed.anchor).location = former
             view_layer.update()
             raise HeldError(
-                f"Something else, such as a constraint, keeps the {held.word}"
-                f" '{channels_of(held.anchor).name}' from going there:"
+                f"Something else, such as a constraint, keeps the {grabbed.word}"
+                f" '{channels_of(grabbed.anchor).name}' from going there:"
                 " mute that first, or choose another place."
             )
 
 
-def _has_arrived(held: Held, step: Array) -> bool:
+def _has_arrived(grabbed: Held, step: Array) -> bool:
     """Return whether a control is where a step of its free channels should have moved it."""
-    path = held.frame @ step
-    gap = float(np.linalg.norm(place_of(held.anchor) - held.base - path))
-    sizes = np.abs(held.frame) @ np.abs(held.location[held.free] + step)
-    size = float(np.linalg.norm(sizes) + np.linalg.norm(held.base))
+    path = grabbed.frame @ step
+    gap = float(np.linalg.norm(place_of(grabbed.anchor) - grabbed.base - path))
+    sizes = np.abs(grabbed.frame) @ np.abs(grabbed.location[grabbed.free] + step)
+    size = float(np.linalg.norm(sizes) + np.linalg.norm(grabbed.base))
     # False also for a place that is not finite.
     return gap <= MAX_GAP_PER_WAY * float(np.linalg.norm(path)) + MAX_GAP_PER_SIZE * size
 
 
-def put_back(held: Held) -> None:
+def put_back(grabbed: Held) -> None:
     """Restore exactly the location that a control had at ``take_hold``.
 
     Raises:
         RigError: If the bone does not exist any more.
     """
-    channels_of(held.anchor).location = held.location.tolist()
+    channels_of(grabbed.anchor).location = grabbed.location.tolist()
 
 
 def _free_axes(anchor: Anchor) -> Flags:

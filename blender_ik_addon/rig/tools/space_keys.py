@@ -53,7 +53,7 @@ def key_space(
     Args:
         control: The object or bone.
         space: What it moves with; None for the world.
-        frames: Whole frames in rising order, without gaps; the scene stays at the last.
+        frames: Whole frames in rising order, without gaps; the scene is not restored.
         scene: The scene that plays them.
         interpolation: Interpolation from the last frame on, as Blender names it.
 
