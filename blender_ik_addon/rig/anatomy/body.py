@@ -17,7 +17,8 @@ MAX_LAID_OUT = -0.5
 # Minimum cosine, of 30 degrees, between a bone and the way to the next head; below it, bones lie
 # sideways.
 MIN_AIM_COSINE = 0.87
-# Minimum norm of the sum of unit vectors along the feet; below it they define no forward direction.
+# Minimum norm of the sum of unit vectors along the feet, below which they define no forward
+# direction; and the minimum divisor of a vector of length zero.
 MIN_FORWARD_NORM, MIN_NORM = 0.1, 1e-12
 
 Fits = Callable[[int], bool]

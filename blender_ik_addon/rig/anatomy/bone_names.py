@@ -52,7 +52,7 @@ class BoneName(NamedTuple):
         part: The part of the body; ``LEG``, ``ARM``, ``HIP`` and ``SHOULDER`` are ambiguous without
             the bones above and below.
         side: The side of the body.
-        words: The other words, in lower case.
+        words: The words without those of the side and fillers, in lower case.
         is_helper: Whether the bone only serves others: for twists, mechanisms or IK controls.
     """
 

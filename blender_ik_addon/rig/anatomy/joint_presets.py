@@ -134,9 +134,9 @@ def _bend_at(plan: ChainPlan, bone: int, angle: float, *, is_whole: bool) -> _Be
     """
     skeleton = plan.skeleton
     rest, parent = skeleton.rest[bone, :3], int(skeleton.parents[bone])
-    head, along = rest[:, 3], rest[:, 1]
-    incoming = head - skeleton.rest[parent, :3, 3] if parent >= 0 else along
-    bone_joints = np.array([head - incoming, head, head + along * skeleton.lengths[bone]])
+    head, y_axis = rest[:, 3], rest[:, 1]
+    incoming = head - skeleton.rest[parent, :3, 3] if parent >= 0 else y_axis
+    bone_joints = np.array([head - incoming, head, head + y_axis * skeleton.lengths[bone]])
     chain_joints = rest_joints(plan)
     sides = [(bone_joints, bend_side(bone_joints)), (chain_joints, bend_side(chain_joints))]
     joints, side = next(
@@ -154,5 +154,5 @@ def _bend_at(plan: ChainPlan, bone: int, angle: float, *, is_whole: bool) -> _Be
         return None
     sign = math.copysign(1.0, main)
     axle = sign * rest[:, axis]
-    angle = math.atan2(float(np.cross(incoming, along) @ axle), float(incoming @ along))
+    angle = math.atan2(float(np.cross(incoming, y_axis) @ axle), float(incoming @ y_axis))
     return _Bend(axis, sign, angle)

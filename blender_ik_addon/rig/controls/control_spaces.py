@@ -309,16 +309,16 @@ def unconstrained(control: Anchor) -> Array:
     return basis
 
 
-def total_effect(control: Anchor, gone: Container[Anchor | None] = ()) -> Array:
+def total_effect(control: Anchor, deleted: Container[Anchor | None] = ()) -> Array:
     """Return the effect of a control's spaces on its unconstrained matrix, shape (4, 4).
 
     Args:
         control: The object or bone, in the space of ``unconstrained``.
-        gone: Objects and bones whose spaces are left out.
+        deleted: Objects and bones whose spaces are left out.
     """
     effect = np.eye(4)
     for constraint in constraints_of(control):
-        is_left = not is_lost(constraint) and space_of(constraint) not in gone
+        is_left = not is_lost(constraint) and space_of(constraint) not in deleted
         if _acts(constraint) and is_left:
             effect = effect_of(control, constraint) @ effect
     return effect

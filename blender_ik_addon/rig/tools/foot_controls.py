@@ -90,9 +90,9 @@ def lacking_toes(
         target: The target of its chain.
         driven: Names of the bones that chains drive already.
     """
-    turned = mechanism_of(target)
+    mechanism = mechanism_of(target)
     words = [pivot.word for pivot in pivots(has_ball=True, outward=1.0)]
-    if len(turned) != len(words) + 1:
+    if len(mechanism) != len(words) + 1:
         return None
     toes = _placed_toes(armature_object, limb, driven)
     if toes is None:
@@ -100,7 +100,7 @@ def lacking_toes(
     look = look_of_bone(armature_object, control_above(target).bone)
     if look is not None and look.sides.all():
         look = _toe_look(armature_object, look, armature_object.pose.bones[toes[0].bone])
-    tip = turned[::-1][words.index("Tip")].bone
+    tip = mechanism[::-1][words.index("Tip")].bone
     control = target_control(toes[0].name, toes[1], tip, look)
     try:
         rest_matrices(armature_object, [control])
@@ -115,11 +115,11 @@ def drive_foot(target: Anchor) -> None:
 
     Keep existing drivers. Bones that Blender's *Symmetrize* makes have none.
     """
-    turned, control = mechanism_of(target)[::-1], control_above(target)
-    if control in (target, *turned):
+    mechanism, control = mechanism_of(target)[::-1], control_above(target)
+    if control in (target, *mechanism):
         return
     add_channels(control)
-    for anchor, pivot in zip(turned, _pivots_of(turned), strict=False):
+    for anchor, pivot in zip(mechanism, _pivots_of(mechanism), strict=False):
         path = anchor.object.pose.bones[anchor.bone].path_from_id("rotation_euler")
         if not driven_axes(anchor.object, path):
             add_driver(anchor, control, pivot)
@@ -211,10 +211,10 @@ def _toe_look(
     armature_object: bpy.types.Object, sole: ControlLook, toe: bpy.types.PoseBone
 ) -> ControlLook:
     """Return the display of the control of toes: a box above that of the sole."""
-    along = sole.matrix[:3, 1] / sole.sides[1]
-    start = float((ends_of(armature_object, [toe])[0] - sole.matrix[:3, 3]) @ along)
+    forward = sole.matrix[:3, 1] / sole.sides[1]
+    start = float((ends_of(armature_object, [toe])[0] - sole.matrix[:3, 3]) @ forward)
     matrix = sole.matrix.copy()
-    matrix[:3, 3] += start * along + TOE_BOX_SHARE * sole.matrix[:3, 2]
+    matrix[:3, 3] += start * forward + TOE_BOX_SHARE * sole.matrix[:3, 2]
     matrix[:3, 1] *= max(1.0 - start / sole.sides[1], 0.1)
     return ControlLook("CUBE", matrix)
 
@@ -243,8 +243,8 @@ def mirrored_foot(
     ]
 
 
-def _pivots_of(turned: Sequence[Anchor]) -> list[Pivot]:
+def _pivots_of(mechanism: Sequence[Anchor]) -> list[Pivot]:
     """Return the pivots of a foot by its bones, from the first pivot to the ankle."""
-    has_ball = len(turned) > len(pivots(has_ball=False, outward=1.0)) + 1
-    is_left = read(turned[-1].bone).side is Side.LEFT
+    has_ball = len(mechanism) > len(pivots(has_ball=False, outward=1.0)) + 1
+    is_left = read(mechanism[-1].bone).side is Side.LEFT
     return pivots(has_ball=has_ball, outward=-1.0 if is_left else 1.0)

@@ -67,15 +67,15 @@ def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
             f"The library override of the {word} '{owner.name}' cannot be edited:"
             " make it editable in the Outliner first."
         )
-    moved = channels_of(anchor)
-    if isinstance(moved, bpy.types.PoseBone) and moved.bone.use_connect:
+    item = channels_of(anchor)
+    if isinstance(item, bpy.types.PoseBone) and item.bone.use_connect:
         raise RigError(
-            f"Connected is on for bone '{moved.name}', so it cannot be moved:"
+            f"Connected is on for bone '{item.name}', so it cannot be moved:"
             f" choose another {word}, or clear Connected in edit mode."
         )
     if not _free_axes(anchor).any():
         raise RigError(
-            f"The location of the {word} '{moved.name}' is locked or has drivers:"
+            f"The location of the {word} '{item.name}' is locked or has drivers:"
             " unlock it, or remove its drivers first."
         )
 
@@ -180,9 +180,9 @@ def put_back(grabbed: Held) -> None:
 
 def _free_axes(anchor: Anchor) -> Flags:
     """Return which channels of the location can be set, shape (3,)."""
-    moved = channels_of(anchor)
-    free = ~np.array(moved.lock_location, dtype=np.bool_)
-    free[list(driven_axes(anchor.object, moved.path_from_id("location")))] = False
+    item = channels_of(anchor)
+    free = ~np.array(item.lock_location, dtype=np.bool_)
+    free[list(driven_axes(anchor.object, item.path_from_id("location")))] = False
     return free
 
 
@@ -192,25 +192,25 @@ def _location_frame(anchor: Anchor) -> tuple[Array, Array]:
     Returns:
         The place in world space, shape (3,), and its change with each channel, shape (3, 3).
     """
-    moved, world = channels_of(anchor), array_of(anchor.object.matrix_world)
-    if isinstance(moved, bpy.types.PoseBone):
-        head = _pose_of(moved, Matrix())[:3, 3]
+    item, world = channels_of(anchor), array_of(anchor.object.matrix_world)
+    if isinstance(item, bpy.types.PoseBone):
+        head = _pose_of(item, Matrix())[:3, 3]
         steps = [
-            _pose_of(moved, Matrix.Translation(axis.tolist()))[:3, 3] - head for axis in np.eye(3)
+            _pose_of(item, Matrix.Translation(axis.tolist()))[:3, 3] - head for axis in np.eye(3)
         ]
         frame = np.stack(steps, axis=1)
-        unconstrained, evaluated = _pose_of(moved, moved.matrix_basis), array_of(moved.matrix)
+        unconstrained, evaluated = _pose_of(item, item.matrix_basis), array_of(item.matrix)
     else:
-        space = _parent_of(moved)
+        space = _parent_of(item)
         frame = space[:3, :3]
-        unconstrained, evaluated = space @ array_of(moved.matrix_basis), world
-    active = {constraint.type for constraint in moved.constraints if constraint.enabled}
+        unconstrained, evaluated = space @ array_of(item.matrix_basis), world
+    active = {constraint.type for constraint in item.constraints if constraint.enabled}
     if active & PARENTING:
         # These constraints transform the result of parents and channels.
         frame = (evaluated @ np.linalg.pinv(unconstrained))[:3, :3] @ frame
     # A limit may have stopped it: then start from the place without constraints.
     base = unconstrained[:3, 3] if active and not active & PARENTING else evaluated[:3, 3]
-    if isinstance(moved, bpy.types.PoseBone):
+    if isinstance(item, bpy.types.PoseBone):
         return spaces.transform_point(world, base), world[:3, :3] @ frame
     return base, frame
 
@@ -240,8 +240,8 @@ def _parent_of(owner: bpy.types.Object) -> Array:
 
 def _deciding_matrices(anchor: Anchor) -> Array:
     """Return all matrices that decide the place of a target or pole, shape (m, 4, 4)."""
-    moved, owner = channels_of(anchor), anchor.object
-    matrices = [owner.matrix_world, owner.matrix_parent_inverse, moved.matrix_basis]
-    if isinstance(moved, bpy.types.PoseBone):
-        matrices += [moved.matrix, *([moved.parent.matrix] if moved.parent else [])]
+    item, owner = channels_of(anchor), anchor.object
+    matrices = [owner.matrix_world, owner.matrix_parent_inverse, item.matrix_basis]
+    if isinstance(item, bpy.types.PoseBone):
+        matrices += [item.matrix, *([item.parent.matrix] if item.parent else [])]
     return np.array(matrices, dtype=np.float64)

@@ -85,22 +85,22 @@ def key_space(
             set_interpolation(curve, switch - 1, "CONSTANT")
 
 
-def find_frames_to_key(gone: Collection[Anchor]) -> dict[Anchor, range]:
+def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
     """Return the controls that move with deleted anchors, and the frames to key them at.
 
     These are all frames from the first to the last key of whatever moves a control; none without
     keys, or if the space neither acts now nor has a keyed influence.
 
     Args:
-        gone: Objects and bones that are to be deleted.
+        deleted: Objects and bones that are to be deleted.
 
     Raises:
         RigError: If keys could not be written.
     """
     frames_of = {}
     for control in objects_and_bones():
-        spaces = [] if control in gone else constraints_of(control)
-        lost = [space for space in spaces if space_of(space) in gone]
+        spaces = [] if control in deleted else constraints_of(control)
+        lost = [space for space in spaces if space_of(space) in deleted]
         if lost:
             keyed = _influences(control)
             is_acting = any(space == acting(control) or space.name in keyed for space in lost)
@@ -110,31 +110,31 @@ def find_frames_to_key(gone: Collection[Anchor]) -> dict[Anchor, range]:
     return frames_of
 
 
-def carries(gone: Collection[Anchor]) -> bool:
+def carries(deleted: Collection[Anchor]) -> bool:
     """Return whether any control moves now with anchors that are to be deleted.
 
     Raises:
         RigError: As for ``find_frames_to_key``.
     """
-    active_spaces = [acting(control) for control in find_frames_to_key(gone)]
-    return any(space is not None and space_of(space) in gone for space in active_spaces)
+    active_spaces = [acting(control) for control in find_frames_to_key(deleted)]
+    return any(space is not None and space_of(space) in deleted for space in active_spaces)
 
 
-def leave(gone: Collection[Anchor], scene: bpy.types.Scene) -> None:
+def leave(deleted: Collection[Anchor], scene: bpy.types.Scene) -> None:
     """Remove all spaces of deleted anchors; their controls stay where they play.
 
     Args:
-        gone: Objects and bones that are to be deleted.
+        deleted: Objects and bones that are to be deleted.
         scene: The scene that plays them.
 
     Raises:
         RigError: If keys could not be written; then nothing is changed.
     """
-    frames_of = find_frames_to_key(gone)
+    frames_of = find_frames_to_key(deleted)
     frames = sorted({frame for control_frames in frames_of.values() for frame in control_frames})
     if not frames:
         for control in frames_of:
-            _remove_spaces(control, gone)
+            _remove_spaces(control, deleted)
         return
     shown: dict[Anchor, dict[float, PlacedFrame]] = {control: {} for control in frames_of}
     active: dict[Anchor, list[str]] = {control: [] for control in frames_of}
@@ -143,11 +143,11 @@ def leave(gone: Collection[Anchor], scene: bpy.types.Scene) -> None:
             scene.frame_set(frame)
             for control in [owner for owner, times in frames_of.items() if frame in times]:
                 matrix = total_effect(control) @ unconstrained(control)
-                shown[control][frame] = matrix, total_effect(control, gone)
+                shown[control][frame] = matrix, total_effect(control, deleted)
                 now = acting(control)
-                active[control].append("" if now is None or space_of(now) in gone else now.name)
+                active[control].append("" if now is None or space_of(now) in deleted else now.name)
         for control, times in frames_of.items():
-            _remove_spaces(control, gone)
+            _remove_spaces(control, deleted)
             if times:
                 _remove_keys(control, times)
                 pairs = pairwise([*active[control], active[control][-1]])
@@ -156,10 +156,10 @@ def leave(gone: Collection[Anchor], scene: bpy.types.Scene) -> None:
                 _key_shown(control, shown[control], kinds)
 
 
-def _remove_spaces(control: Anchor, gone: Collection[Anchor]) -> None:
+def _remove_spaces(control: Anchor, deleted: Collection[Anchor]) -> None:
     """Remove the spaces of deleted anchors from a control, with their keys."""
     for constraint in constraints_of(control):
-        if space_of(constraint) in gone:
+        if space_of(constraint) in deleted:
             remove_animation(control.object, [constraint.path_from_id()])
             remove_space(control, constraint)
 
@@ -188,8 +188,8 @@ def _key_shown(
 
 def _curves(control: Anchor) -> list[bpy.types.FCurve]:
     """Return the F-curves of a control's location and rotation."""
-    moved = channels_of(control)
-    paths = {moved.path_from_id(name) for name in channel_names(moved)}
+    owner = channels_of(control)
+    paths = {owner.path_from_id(name) for name in channel_names(owner)}
     return [curve for curve in curves(control.object) if curve.data_path in paths]
 
 
