@@ -230,7 +230,7 @@ def _read_joints(data: Any) -> tuple[JointKind, ...]:
     return tuple(JointKind[name] for name in data)
 
 
-def _read_curve(data: Any, name: str, low: float = 0.0, high: float = math.inf) -> Curve:
+def _read_curve(data: Any, name: str, least: float = 0.0, most: float = math.inf) -> Curve:
     rows = data if isinstance(data, list) else [data]
     if not rows:
         raise InvalidCreatureError(f"The creature's {name} is an empty list: put numbers in it.")
@@ -244,19 +244,19 @@ def _read_curve(data: Any, name: str, low: float = 0.0, high: float = math.inf) 
             f"The creature's {name} has places that do not grow from 0 to 1:"
             f" {_WHAT_TO_GIVE} in order."
         )
-    if (values < low).any() or (values > high).any():
-        bounds = f"{low:g} or more" if high == math.inf else f"between {low:g} and {high:g}"
+    if (values < least).any() or (values > most).any():
+        bounds = f"{least:g} or more" if most == math.inf else f"between {least:g} and {most:g}"
         raise InvalidCreatureError(f"The creature's {name} is out of bounds: set it to {bounds}.")
     return Curve(places, values)
 
 
-def _read_number(data: Any, name: str) -> float:
-    if not isinstance(data, float) or math.isnan(data):
+def _read_number(given: Any, name: str) -> float:
+    if not isinstance(given, float) or math.isnan(given):
         raise InvalidCreatureError(
-            f"The creature's {name} is {json.dumps(data)[:40]}, not a number: {_WHAT_TO_GIVE}."
+            f"The creature's {name} is {json.dumps(given)[:40]}, not a number: {_WHAT_TO_GIVE}."
         )
-    if abs(data) > LARGEST_NUMBER:
+    if abs(given) > LARGEST_NUMBER:
         raise InvalidCreatureError(
             f"The creature's {name} is greater than Blender can store: give a smaller number."
         )
-    return data
+    return given

@@ -36,9 +36,9 @@ def stepped(frames: Iterable[int], step: int) -> list[list[int]]:
     return [[*run[:-1:step], run[-1]] for run in runs]
 
 
-def not_baked(chain: str, frame: int, reason: str) -> RigError:
+def not_baked(chain: str, frame: int, why: str) -> RigError:
     """Return the error for a chain that cannot be solved at a frame."""
-    return RigError(f"Chain '{chain}' cannot be baked at frame {frame}: {reason}")
+    return RigError(f"Chain '{chain}' cannot be baked at frame {frame}: {why}")
 
 
 def never_moved(chain: str, why: str) -> RigError:

@@ -113,21 +113,21 @@ class Moving(PathRewrite):
         """
         if items is not None:
             return super()._add(holder, items)
-        new_paths = [self.after(curve.data_path) for curve in holder]
-        for curve, new_path in zip(holder, new_paths, strict=True):
+        ends = [self.after(curve.data_path) for curve in holder]
+        for curve, end in zip(holder, ends, strict=True):
             name = self._name_of(curve.data_path)
             if name is None:
                 continue
-            if new_path is None:
+            if end is None:
                 label = self._label(curve)
                 raise RigError(
                     f"Its setting '{label}' is animated and has no counterpart: delete"
                     " these keys or this driver first."
                 )
-            if new_path != curve.data_path:
-                if new_paths.count(new_path) > 1:
+            if end != curve.data_path:
+                if ends.count(end) > 1:
                     raise RigError(
-                        f"Keys or drivers for '{new_path}' are there already: delete these first."
+                        f"Keys or drivers for '{end}' are there already: delete these first."
                     )
                 if name in self._inverted and not _can_be_scaled(curve):
                     label = self._label(curve)

@@ -34,11 +34,11 @@ _NAMES_IN_CONSTRAINTS = {
 } | {"enabled": "mute"}
 _NAMES_IN_CHAINS = {name: name for name in _NAMES_IN_CONSTRAINTS.values()}
 
-MAX_BONES_OF_CONSTRAINT = 255
+MOST_BONES_OF_CONSTRAINT = 255
 # The minimum weight of constraints: 0.01 is a little less in float32.
 MIN_WEIGHT = 0.01 - 1e-6
 # Tolerance of a head on its parent's tail, as a share of the parent's length.
-ON_TAIL_SHARE = 1e-5
+TAIL_SHARE = 1e-5
 # Tolerance of joints that have not moved, as a share of the chain's length.
 UNMOVED_SHARE = 1e-3
 
@@ -84,9 +84,7 @@ def _is_on_parent(skeleton: Skeleton, bone: int) -> bool:
     parent = int(skeleton.parents[bone])
     tail = np.array((0.0, skeleton.lengths[parent], 0.0))
     gap = float(np.linalg.norm(skeleton.offsets[bone][:3, 3] - tail))
-    return bool(skeleton.is_connected[bone]) or gap <= ON_TAIL_SHARE * float(
-        skeleton.lengths[parent]
-    )
+    return bool(skeleton.is_connected[bone]) or gap <= TAIL_SHARE * float(skeleton.lengths[parent])
 
 
 def check_solver(armature_object: bpy.types.Object) -> None:
@@ -177,9 +175,9 @@ def check_chain(
             f"IK constraints do not turn '{skeleton.names[plan.tip]}' as well: switch Rotation off,"
             " and give that bone a Copy Rotation constraint."
         )
-    if len(driven) > MAX_BONES_OF_CONSTRAINT:
+    if len(driven) > MOST_BONES_OF_CONSTRAINT:
         raise RigError(
-            f"IK constraints move {MAX_BONES_OF_CONSTRAINT} bones at most: shorten the chain."
+            f"IK constraints move {MOST_BONES_OF_CONSTRAINT} bones at most: shorten the chain."
         )
     weights = (spec.weight, float(spec.options.orient_weight) if plan.turns_tip else 1.0)
     if min(weights) < MIN_WEIGHT:
@@ -209,7 +207,7 @@ def take_settings(constraint: IKConstraint, chain: PlannedChain, pole_angle: flo
     constraint.use_stretch = spec.use_stretch or not may_grow(chain.object, chain.plan)
     constraint.pole_angle = math.remainder(pole_angle, math.tau)
     constraint.use_tail = spec.use_tail
-    constraint.chain_count = min(spec.chain_count, MAX_BONES_OF_CONSTRAINT)
+    constraint.chain_count = min(spec.chain_count, MOST_BONES_OF_CONSTRAINT)
 
 
 def lost_of_constraint(constraint: IKConstraint) -> list[str]:
@@ -312,12 +310,12 @@ def change_in_words(gaps: Array, length: float, frames: Sequence[float], unit: L
     farthest, tips = gaps.max(axis=1), gaps[:, -1]
     if np.max(farthest) <= UNMOVED_SHARE * length:
         return ""
-    gap, tip = (length_in_words(float(np.max(lengths)), unit) for lengths in (farthest, tips))
+    most, tip = (length_in_words(float(np.max(lengths)), unit) for lengths in (farthest, tips))
     bones = f"{gaps.shape[1] - 1} bones" if gaps.shape[1] > 2 else "1 bone"
-    text = f"({bones}): the tip is {tip} off, joints are up to {gap} apart."
+    text = f"({bones}): the tip is {tip} off, joints are up to {most} apart."
     if np.max(tips) <= UNMOVED_SHARE * length:
         text = (
-            f"({bones}): the tip is the same, but the bends differ: joints are up to {gap} apart."
+            f"({bones}): the tip is the same, but the bends differ: joints are up to {most} apart."
         )
     if len(frames) == 1:
         return text
