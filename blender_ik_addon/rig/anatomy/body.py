@@ -18,7 +18,7 @@ MAX_LAID_OUT = -0.5
 # sideways.
 MIN_AIM_COSINE = 0.87
 # Minimum norm of the sum of unit vectors along the feet, below which they define no forward
-# direction; and the minimum divisor of a vector of length zero.
+# direction; and the minimum norm to divide by.
 MIN_FORWARD_NORM, MIN_NORM = 0.1, 1e-12
 
 Fits = Callable[[int], bool]

@@ -22,8 +22,8 @@ from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
 from ..reading.spec import OwnJoint
 from .wider_joints import is_inside, widened
 
-# Maximum deviation of the bend axis of a bone from its X or Z axis. If ten times larger, any axis
-# would do, and a knee would bend sideways; at a third of it, Rigify's fingers have no axis.
+# Maximum angle in radians between the bend axis of a bone and its X or Z axis. If ten times larger,
+# any axis would do, and a knee would bend sideways; at a third, Rigify's fingers have no axis.
 MAX_AXIS_DEVIATION = math.radians(30.0)
 # Maximum number of neck bones that share its range; more are an animal's, which bends farther.
 NECK_BONES = 3

@@ -22,7 +22,7 @@ from .bone_names import Part, read
 MIN_HOCK_SLOPE = 0.75
 # Minimum slope of an upright trunk, as a share of its length; below it the body is on four legs.
 MIN_UPRIGHT = 0.5
-# Minimum numbers of bones: of tails, and of a leg that is the only one of a side; of other limbs.
+# Minimum numbers of bones: of tails and of the only spider leg of a side; of other limbs.
 MIN_LONG_LIMB, MIN_LIMB = 3, 2
 FRONT_LEG = "Front Leg"
 # Share of the vertical axis in the directions of elbows and knees.

@@ -36,9 +36,9 @@ MIN_EFFECT = 1e-7
 # Tolerance of two spaces that carry a control alike, for the rounding of Blender's numbers. If ten
 # times larger, a control would be seen to move when one space replaces the other.
 SIMILAR_EFFECT = 1e-6
-# Tolerance, in radians, of the rest pose of a bone and of one made after it, for the rounding of
-# heads, tails and rolls: 2.4e-5 for bones nearly along -Y, whose rolls are the least exact. If ten
-# times smaller, every second torso would carry by Child Of, which ignores the rest pose.
+# Tolerance, in radians, between the rest pose of a bone and that of a bone made like it, for the
+# rounding of heads, tails and rolls: 2.4e-5 for bones nearly along -Y, whose rolls are the least
+# exact. If ten times smaller, every second torso would carry by Child Of, which ignores rest poses.
 SIMILAR_REST = 1e-4
 
 

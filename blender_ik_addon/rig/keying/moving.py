@@ -169,7 +169,7 @@ def change_values(curve: bpy.types.FCurve, change: ValueChange) -> None:
     modifier: Modifier = active[-1] if active else None
     if modifier is None or not _is_polynomial(modifier):
         modifier = curve.modifiers.new("GENERATOR")
-        # A driver without keys and modifiers gives the polynomial's variable, not an added value.
+        # The value of a driver without keys and modifiers is the variable of the polynomial.
         modifier.use_additive = bool(active) or curve.driver is None
         modifier.coefficients = (0.0, 0.0 if modifier.use_additive else 1.0)
     coefficients = [change.scale * coefficient for coefficient in modifier.coefficients]

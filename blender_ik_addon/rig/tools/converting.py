@@ -153,7 +153,7 @@ def check_chain(
     spec: ChainSpec,
     bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone],
 ) -> None:
-    """Raise if a constraint cannot do what a chain does, among all pose bones of its object.
+    """Raise if a constraint cannot do what a chain does; ``bones`` are all pose bones.
 
     Raises:
         RigError: The message says what to do first.

@@ -1,4 +1,4 @@
-"""Targets and poles are moved to a point by their location channels, under any parents."""
+"""Moves of targets and poles to a point by their location channels, under any parents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MAX_GAP_PER_WAY, MAX_GAP_PER_SIZE = 1e-3, 1e-5
 
 
 class HeldError(RigError):
-    """The place of a target or pole does not follow its location, for example by a constraint."""
+    """A constraint, or something like it, keeps a target or pole from following its location."""
 
 
 def place_of(anchor: Anchor) -> Array:

@@ -96,10 +96,10 @@ def change_of(angle_of: Callable[[float], float], angle: float) -> ValueChange:
 
 
 def in_range(change: ValueChange, keys: Sequence[float]) -> ValueChange:
-    """Return a change by as many turns (-1, 0 or 1) more as keep keys in a constraint's range.
+    """Return a change, shifted by -1, 0 or 1 turns to keep keys in the range of constraints.
 
     Raises:
-        RigError: If none of these does.
+        RigError: If none of these shifts does.
     """
     for turn in (0.0, -math.tau, math.tau):
         shifted = _shifted(change, turn)
