@@ -251,7 +251,7 @@ def _wings(body: Body) -> Iterator[Limb]:
 def _spider_legs(body: Body) -> Iterator[Limb]:
     """Yield legs without thighs in their names, numbered from the first on.
 
-    A run of two bones is a leg only if its side has more than one of them.
+    A run of two bones is a leg only if its side has another run of two or more.
     """
     runs = [body.run(start, lambda _bone: True) for start in body.first_of(Part.LEG)]
     sides = [body.side(run[0]) for run in runs if len(run) >= MIN_LIMB]
