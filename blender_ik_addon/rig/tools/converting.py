@@ -46,7 +46,7 @@ UNMOVED_SHARE = 1e-3
 _OF_CONSTRAINTS_ALONE: dict[str, object] = {"reference_axis": "BONE"} | {
     f"lock_{what}_{axis}": True for what in ("location", "rotation") for axis in "xyz"
 }
-_ONLY_IN_CHAINS = ("soft_distance", "tolerance", "start_from", "negative_scale")
+_OF_CHAINS_ALONE = ("soft_distance", "tolerance", "start_from", "negative_scale")
 
 
 def ik_constraints(bone: bpy.types.PoseBone) -> list[IKConstraint]:
@@ -225,7 +225,7 @@ def lost_of_chain(settings: bpy.types.PropertyGroup) -> list[str]:
     labels = settings.bl_rna.properties
     lost = {
         "solver": settings.solver in (Solver.FABRIK, Solver.CCD),
-        **{name: getattr(settings, name) != labels[name].default for name in _ONLY_IN_CHAINS},
+        **{name: getattr(settings, name) != labels[name].default for name in _OF_CHAINS_ALONE},
         "use_keep_volume": settings.use_stretch and settings.use_keep_volume,
         "joints": bool(settings.joints),
     }

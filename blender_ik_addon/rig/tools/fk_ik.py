@@ -154,14 +154,14 @@ def switch_controls(
         interpolation: As for ``key_anchors``.
     """
     matrices = {anchor: matrix_of(anchor) for anchor in others if anchor not in goals}
-    hold_anchors(goals, frame - 1, interpolation)
+    key_as_played(goals, frame - 1, interpolation)
     match_controls(goals, view_layer, frame, interpolation)
     carried = {
         anchor: matrix
         for anchor, matrix in matrices.items()
         if not np.allclose(matrix_of(anchor), matrix, SAME_SHARE, SAME_PLACE)
     }
-    hold_anchors(carried, frame - 1, interpolation)
+    key_as_played(carried, frame - 1, interpolation)
     if carried:
         # When these are back in place, their children have moved.
         match_controls(goals | carried, view_layer, frame, interpolation)
@@ -177,7 +177,7 @@ def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = ""
             _insert(anchor, prop, -1, frame, interpolation)
 
 
-def hold_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str) -> None:
+def key_as_played(anchors: Iterable[Anchor], frame: int, interpolation: str) -> None:
     """Key location and rotation of objects and bones as they play at a frame.
 
     Later keys then change nothing up to that frame. The interpolation is for channels without keys.

@@ -31,7 +31,7 @@ from ..reading.animation import curves, keyed_frames
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
 from ..reading.world import channels_of
-from .fk_ik import anchor_channels, channel_names, hold_anchors, key_anchors
+from .fk_ik import anchor_channels, channel_names, key_anchors, key_as_played
 
 PlacedFrame = tuple[Array, Array]
 """The matrix that a control is to show at a frame, and that of its spaces, shape (4, 4) each."""
@@ -74,7 +74,7 @@ def key_space(
         # The matrix that it shows, and how the new space will transform it.
         effect = np.eye(4) if constraint is None else effect_of(control, constraint)
         shown[frame] = total_effect(control) @ unconstrained(control), effect
-    hold_anchors([control], first - 1, interpolation)
+    key_as_played([control], first - 1, interpolation)
     _remove_keys(control, frames)
     _key_influences(control, steps)
     kinds = ["LINEAR"] * (len(frames) - 1) + [interpolation] + [""] * len(later)
