@@ -1,1 +1,1 @@
-"""What bones are parts of which limbs, told by names and structure."""
+"""Limbs, sides and joints of bodies, read from names and structure of bones."""

@@ -1,4 +1,4 @@
-"""A skeleton as its bones' names tell it: parts of a body, and runs of bones of one part."""
+"""A body read from the names of a skeleton: parts, and runs of bones of one part."""
 
 from __future__ import annotations
 
@@ -11,25 +11,28 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..reading.skeleton import Skeleton
 from .bone_names import BoneName, Part, Side, read
 
-# A chest that is this far below the hips, of their distance, is in no body that stands or lies.
-LAID_OUT = -0.5
-# Bones lie aside that point to the heads of next bones by less than this cosine, of 30 degrees.
-TOWARD_NEXT = 0.87
-# Feet that point forward by less than this, as unit vectors added up, do not tell where it faces.
-TELLS_FRONT, SMALLEST = 0.1, 1e-12
+# Maximum height of the chest above the hips, as a share of their distance, at which a rest pose is
+# laid out: no body that stands or lies has its chest so far below the hips.
+MAX_LAID_OUT = -0.5
+# Minimum cosine, of 30 degrees, between a bone and the way to the next head; below it, bones lie
+# sideways.
+MIN_AIM_COSINE = 0.87
+# Minimum norm of the sum of unit vectors along the feet, below which they define no forward
+# direction; and the minimum norm to divide by.
+MIN_FORWARD_NORM, MIN_NORM = 0.1, 1e-12
 
 Fits = Callable[[int], bool]
 
 
 class Body:
-    """A skeleton and what its names say.
+    """A skeleton with the content of its names.
 
     Attributes:
         skeleton: The bones.
-        names: What the name of each bone says.
-        parts: The part that each bone is, where need be by the bone above it.
+        names: Content of the name of each bone.
+        parts: The part of each bone, resolved by the bones above and below it.
         usable: Which bones chains may drive and limbs may have, shape (n,).
-        children: Indices of the bones under each bone.
+        children: Indices of the children of each bone.
     """
 
     def __init__(self, skeleton: Skeleton, is_free: Flags) -> None:
@@ -53,7 +56,7 @@ class Body:
         if part is Part.ARM:
             return Part.FOREARM if above in (Part.ARM, Part.UPPER_ARM) else Part.UPPER_ARM
         if part is Part.SHOULDER and Part.FOREARM in below:
-            # Joints are named, not what is between them.
+            # The name is that of the joint at its head, not of the segment.
             return Part.UPPER_ARM
         if part is Part.HIP:
             return Part.THIGH if Part.SHIN in below else Part.OTHER
@@ -64,7 +67,7 @@ class Body:
         return Part.THIGH if self._is_upper(bone) else part
 
     def _is_upper(self, bone: int) -> bool:
-        """Tell whether a bone called leg has one below it that is called so, and that a foot."""
+        """Return whether a leg bone is the first one, with a leg bone below that carries a foot."""
         lower = [i for i in self.children[bone] if self._named(i) is Part.LEG]
         is_first = self._above(bone) is not Part.LEG
         return is_first and any(Part.FOOT in self._below(i) for i in lower)
@@ -80,65 +83,65 @@ class Body:
         return {self._named(i) for i in self.children[bone]}
 
     def parent(self, bone: int) -> int:
-        """Return the bone above a bone; -1 for none."""
+        """Return the parent of a bone; -1 without."""
         return int(self.skeleton.parents[bone])
 
     def side(self, bone: int) -> Side:
-        """Return the side that a bone is on."""
+        """Return the side of a bone."""
         return self.names[bone].side
 
     def is_trunk(self, bone: int) -> bool:
-        """Tell whether a bone is one of spine, neck and head, and free."""
+        """Return whether a bone is a usable one of spine, neck or head in the middle."""
         is_middle = self.side(bone) is Side.MIDDLE and bool(self.usable[bone])
         return is_middle and self.parts[bone] in (Part.SPINE, Part.NECK, Part.HEAD)
 
     def all_of(self, part: Part) -> list[int]:
         """Return the usable bones of a part."""
-        return [i for i, each in enumerate(self.parts) if each is part and self.usable[i]]
+        return [i for i, bone_part in enumerate(self.parts) if bone_part is part and self.usable[i]]
 
     def first_of(self, part: Part) -> list[int]:
-        """Return the usable bones of a part whose parents are not of it, or of another side."""
-        return [bone for bone in self.all_of(part) if not self._goes_on_from_above(bone)]
+        """Return the usable bones of a part whose parents are of another part or side."""
+        return [bone for bone in self.all_of(part) if not self._continues_parent(bone)]
 
     def is_alike(self, bone: int, other: int) -> bool:
-        """Tell whether two bones are the same part, and their names alike but for numbers."""
-        name, second = self.names[bone], self.names[other]
-        is_named_alike = (name.words, name.side) == (second.words, second.side)
+        """Return whether two bones are the same part, with names that differ in numbers only."""
+        name, other_name = self.names[bone], self.names[other]
+        is_named_alike = (name.words, name.side) == (other_name.words, other_name.side)
         return is_named_alike and self.parts[bone] is self.parts[other]
 
-    def _goes_on_from_above(self, bone: int) -> bool:
+    def _continues_parent(self, bone: int) -> bool:
         parent = self.parent(bone)
         is_same = parent >= 0 and self.parts[parent] is self.parts[bone]
         return is_same and self.side(parent) is self.side(bone)
 
     def child_of_part(self, bone: int, parts: Iterable[Part]) -> int | None:
-        """Return the first usable child of a bone that is one of these parts; None without."""
-        wanted = set(parts)
-        fitting = (i for i in self.children[bone] if self.parts[i] in wanted and self.usable[i])
-        return next(fitting, None)
+        """Return the first usable child of a bone that is one of some parts; None without."""
+        suitable = set(parts)
+        matching = (i for i in self.children[bone] if self.parts[i] in suitable and self.usable[i])
+        return next(matching, None)
 
     def run(self, start: int, fits: Fits) -> list[int]:
-        """Return a bone and those after it, one after the other, as long as they fit.
+        """Return a bone and its descendants in one line, as long as they fit.
 
-        Where it branches, a connected bone goes on before others.
+        At a branch, a connected child comes before others.
         """
-        found = [start]
+        run = [start]
         while True:
-            after = [
+            candidates = [
                 bone
-                for bone in self.children[found[-1]]
+                for bone in self.children[run[-1]]
                 if self.usable[bone] and self.side(bone) is self.side(start) and fits(bone)
             ]
-            if not after:
-                return found
-            found.append(min(after, key=lambda bone: not self.skeleton.is_connected[bone]))
+            if not candidates:
+                return run
+            run.append(min(candidates, key=lambda bone: not self.skeleton.is_connected[bone]))
 
     def run_of(self, start: int) -> list[int]:
-        """Return a bone and those after it that are of its part."""
+        """Return a bone and its descendants in one line that are of its part."""
         return self.run(start, lambda bone: self.parts[bone] is self.parts[start])
 
     def shared_root(self, bones: list[int]) -> int | None:
-        """Return the lowest bone in the middle that all these bones hang under; None without."""
+        """Return the lowest common ancestor of bones that is in the middle; None without."""
         if not bones:
             return None
         first, *others = (self.skeleton.ancestors(bone)[1:] for bone in bones)
@@ -147,70 +150,70 @@ class Body:
 
     @cached_property
     def up(self) -> Array:
-        """The axis of the armature that its legs stand along, shape (3,); Z without legs.
+        """The axis of the armature along which its legs stand, shape (3,); Z without legs.
 
-        Skeletons of other programs stand along Y, and their object is turned.
+        Skeletons of other programs stand along Y, and their object is rotated.
         """
-        rest, way = self.skeleton.rest, np.zeros(3)
+        rest, direction = self.skeleton.rest, np.zeros(3)
         for thigh in self.all_of(Part.THIGH):
             shin = self.child_of_part(thigh, (Part.SHIN, Part.FOREARM))
             foot = None if shin is None else self.child_of_part(shin, (Part.FOOT, Part.HAND))
             if foot is not None:
-                way += rest[thigh, :3, 3] - rest[foot, :3, 3]
-        axis = int(np.argmax(np.abs(way))) if way.any() else 2
-        up: Array = np.eye(3)[axis] * (-1.0 if way[axis] < 0.0 else 1.0)
+                direction += rest[thigh, :3, 3] - rest[foot, :3, 3]
+        axis = int(np.argmax(np.abs(direction))) if direction.any() else 2
+        up: Array = np.eye(3)[axis] * (-1.0 if direction[axis] < 0.0 else 1.0)
         return up
 
     @cached_property
     def forward(self) -> Array:
-        """Where the body faces at rest, a unit vector (3,) or zero: where its feet point.
+        """The direction in which the feet point at rest, a unit vector (3,), or zero if unknown.
 
-        Without feet that is across what is up and the way from its right to its left side.
+        Without feet it is perpendicular to the upward axis and the way from right to left.
         """
-        rest, way = self.skeleton.rest, np.zeros(3)
+        rest, direction = self.skeleton.rest, np.zeros(3)
         if self.is_laid_out:
-            return way
+            return direction
         for foot in self.all_of(Part.FOOT):
-            toe, above = self.child_of_part(foot, (Part.TOE,)), self.parent(foot)
+            toe, parent = self.child_of_part(foot, (Part.TOE,)), self.parent(foot)
             if toe is not None:
-                along = rest[toe, :3, 3] - rest[foot, :3, 3]
-            elif above >= 0 and not self.is_sideways([above, foot]):
-                along = rest[foot, :3, 1]
+                forward = rest[toe, :3, 3] - rest[foot, :3, 3]
+            elif parent >= 0 and not self.is_sideways([parent, foot]):
+                forward = rest[foot, :3, 1]
             else:
                 continue
-            along = along / max(float(np.linalg.norm(along)), SMALLEST)
-            way += along - self.up * (along @ self.up)
-        if not np.linalg.norm(way) > TELLS_FRONT:
+            forward = forward / max(float(np.linalg.norm(forward)), MIN_NORM)
+            direction += forward - self.up * (forward @ self.up)
+        if not np.linalg.norm(direction) > MIN_FORWARD_NORM:
             left, right = (
                 [rest[i, :3, 3] for i in range(len(rest)) if self.side(i) is side]
                 for side in (Side.LEFT, Side.RIGHT)
             )
             if left and right:
-                way = np.cross(np.mean(left, axis=0) - np.mean(right, axis=0), self.up)
-        size = float(np.linalg.norm(way))
-        return way / size if size > 0.0 else way
+                direction = np.cross(np.mean(left, axis=0) - np.mean(right, axis=0), self.up)
+        length = float(np.linalg.norm(direction))
+        return direction / length if length > 0.0 else direction
 
     @cached_property
     def is_laid_out(self) -> bool:
-        """Whether trunk and legs lie along one way at rest, which says nothing of how they stand.
+        """Whether trunk and legs lie in one direction at rest, which does not show how they stand.
 
-        Programs for motion capture write skeletons so; only their motion makes bodies of them.
+        Programs for motion capture write such skeletons; only their motion shapes a body.
         """
         hips = self.shared_root(self.all_of(Part.THIGH))
         chest = self.shared_root(self.all_of(Part.UPPER_ARM))
-        return hips is not None and chest is not None and self.height(hips, chest) < LAID_OUT
+        return hips is not None and chest is not None and self.height(hips, chest) < MAX_LAID_OUT
 
     def is_sideways(self, run: list[int]) -> bool:
-        """Tell whether no bone of a run points to the head of the next one.
+        """Return whether no bone of a run points to the head of the next one.
 
-        So they come from files of programs whose bones lie along other axes than Y.
+        Such bones come from programs whose bones lie along other axes than Y.
         """
         rest = self.skeleton.rest[run]
-        ways: Array = np.diff(rest[:, :3, 3], axis=0)
-        along = (rest[:-1, :3, 1] * ways).sum(axis=1)
-        return bool((along < TOWARD_NEXT * np.linalg.norm(ways, axis=1)).all())
+        offsets: Array = np.diff(rest[:, :3, 3], axis=0)
+        products = (rest[:-1, :3, 1] * offsets).sum(axis=1)
+        return bool((products < MIN_AIM_COSINE * np.linalg.norm(offsets, axis=1)).all())
 
     def height(self, start: int, end: int) -> float:
-        """Return how far up one bone's head lies from another's at rest, of their distance."""
-        way = self.skeleton.rest[end, :3, 3] - self.skeleton.rest[start, :3, 3]
-        return float(way @ self.up / max(np.linalg.norm(way), SMALLEST))
+        """Return the height of one head above another at rest, as a share of their distance."""
+        offset = self.skeleton.rest[end, :3, 3] - self.skeleton.rest[start, :3, 3]
+        return float(offset @ self.up / max(np.linalg.norm(offset), MIN_NORM))

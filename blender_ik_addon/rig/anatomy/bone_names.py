@@ -1,8 +1,8 @@
-"""What the name of a bone says: a part of the body, a side, a number. Derived for this project.
+"""Parts of the body, sides and numbers in the names of bones. Derived for this project.
 
-Conventions that it knows: Blender's own and Rigify's (``upper_arm.L``, ``upper_arm_fk.L``),
-Mixamo's (``mixamorig:LeftForeArm``), the Unreal mannequin's (``lowerarm_l``), VRM's
-(``J_Bip_L_LowerArm``) and those of motion capture (``LHipJoint``, ``LeftUpLeg``).
+Known conventions: those of Blender and Rigify (``upper_arm.L``, ``upper_arm_fk.L``), Mixamo
+(``mixamorig:LeftForeArm``), the Unreal mannequin (``lowerarm_l``), VRM (``J_Bip_L_LowerArm``)
+and motion capture (``LHipJoint``, ``LeftUpLeg``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 
 class Side(enum.StrEnum):
-    """A side of the body; the value ends the names of what belongs to it."""
+    """A side of the body; the value is the suffix of names on that side."""
 
     LEFT = ".L"
     RIGHT = ".R"
@@ -23,7 +23,7 @@ class Side(enum.StrEnum):
 
 
 class Part(enum.StrEnum):
-    """A part of the body, as far as limbs are told by it."""
+    """A part of the body by which limbs are recognised."""
 
     UPPER_ARM = "upper arm"
     FOREARM = "forearm"
@@ -46,14 +46,14 @@ class Part(enum.StrEnum):
 
 
 class BoneName(NamedTuple):
-    """A bone's name, taken apart.
+    """The content of a bone's name.
 
     Attributes:
-        part: What it names; ``LEG``, ``ARM``, ``HIP`` and ``SHOULDER`` where the bones above and
-            below have to tell which part.
-        side: Which side it names.
-        words: The words that are left, in lower case.
-        is_helper: Whether it names a bone that only serves others: twists, mechanisms, IK controls.
+        part: The part of the body; ``LEG``, ``ARM``, ``HIP`` and ``SHOULDER`` are ambiguous without
+            the bones above and below.
+        side: The side of the body.
+        words: The words without those of the side and fillers, in lower case.
+        is_helper: Whether the bone only serves others: for twists, mechanisms or IK controls.
     """
 
     part: Part
@@ -62,7 +62,7 @@ class BoneName(NamedTuple):
     is_helper: bool
 
 
-_OPPOSITE = {"l": "r", "r": "l", "left": "right", "right": "left"}
+_OPPOSITE_WORDS = {"l": "r", "r": "l", "left": "right", "right": "left"}
 _SIDES = {
     **dict.fromkeys(("l", "left"), Side.LEFT),
     **dict.fromkeys(("r", "right"), Side.RIGHT),
@@ -95,7 +95,7 @@ _PARTS = {
     Part.ARM: "arm",
 }
 _PART_OF = {word: part for part, words in _PARTS.items() for word in words.split()}
-# Before a capital after a small letter, before the last capital of several, and at numbers.
+# Positions before a capital after a small letter, before the last capital of a run, and at numbers.
 _CAMEL = re.compile(
     r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])"
 )
@@ -103,49 +103,49 @@ _CAMEL = re.compile(
 
 @lru_cache(maxsize=4096)
 def read(name: str) -> BoneName:
-    """Return what a bone's name says."""
-    # Without what stands before a colon.
+    """Return the content of a bone's name."""
+    # Leave out the prefix before a colon.
     split = [word.lower() for word in _split(name.rpartition(":")[2])]
     words = [word for word in split if word[0].isalnum() and not word.isdigit()]
     is_helper = any(word in _HELPERS for word in words)
-    # The last one: in r_toe.L the first letter says that the toe is one of the rear leg.
+    # Take the last side: in r_toe.L the first letter is for "rear", a toe of a rear leg.
     side = next((_SIDES[word] for word in reversed(words) if word in _SIDES), Side.MIDDLE)
     words = [word for word in words if word not in _SIDES and word not in _NOISE]
     return BoneName(_part(words), side, tuple(words), is_helper)
 
 
 def opposite(name: str) -> str:
-    """Return the name of the same bone of the other side; the same name where it has no side."""
+    """Return the name of the same bone of the other side, or the same name if it has no side."""
     words = _split(name)
     for i in reversed(range(len(words))):
-        other = _OPPOSITE.get(words[i].lower())
+        other = _OPPOSITE_WORDS.get(words[i].lower())
         if other is not None:
-            return "".join((*words[:i], _in_case_of(words[i], other), *words[i + 1 :]))
+            return "".join((*words[:i], _match_case(words[i], other), *words[i + 1 :]))
     return name
 
 
-def _in_case_of(model: str, word: str) -> str:
-    """Return a word in capitals, capitalised or small, as another one is."""
-    if model.isupper():
+def _match_case(example: str, word: str) -> str:
+    """Return a word in the case of an example: upper case, capitalised or lower case."""
+    if example.isupper():
         return word.upper()
-    return word.capitalize() if model[0].isupper() else word
+    return word.capitalize() if example[0].isupper() else word
 
 
 def _split(name: str) -> list[str]:
-    """Return words and what separates them, in order; joined again they are the name."""
+    """Return the words and separators of a name, in order; joined they are the name."""
     pieces = re.split(r"([^A-Za-z0-9]+)", name)
     return [word for piece in pieces for word in _CAMEL.split(piece) if word]
 
 
 def _part(words: list[str]) -> Part:
-    """Return the part that words name: of two words together, else of the last that names one."""
+    """Return the part that two adjacent words name together, or the last one that a word names."""
     for first, second in itertools.pairwise(words):
         if first + second in _PART_OF:
             return _PART_OF[first + second]
-    # A finger of a hand, a toe of a foot: what it is stands last, but the fingers' names win.
-    named = [_PART_OF[word] for word in words if word in _PART_OF]
-    if Part.FINGER in named:
-        # Of the thumb alone the first bone is no part of the palm.
+    # The last word names the part (finger of a hand, toe of a foot), but fingers' names come first.
+    parts = [_PART_OF[word] for word in words if word in _PART_OF]
+    if Part.FINGER in parts:
+        # Only the thumb's first bone is not in the palm.
         is_palm = "thumb" not in words and not _PALM.isdisjoint(words)
         return Part.OTHER if is_palm else Part.FINGER
-    return named[-1] if named else Part.OTHER
+    return parts[-1] if parts else Part.OTHER

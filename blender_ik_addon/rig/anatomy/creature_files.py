@@ -1,13 +1,13 @@
-"""Creatures: what a chain of any number of bones resists and weighs, from root to tip.
+"""Creatures: resistance and weight of a chain with any number of bones, from root to tip.
 
 A creature is read from a small JSON text, so that it can be passed on and edited by hand:
 
     {"creature": 1, "name": "Neck", "stiffness": [4, 0.5], "mass": 1, "gravity": 1,
      "comfort": {"x": [[-5, -20], [5, 20]], "y": [-3, 3]}, "joints": ["BALL"]}
 
-A *curve* gives a value along the chain: one number is the same all along; a list of numbers is
-spread evenly from root to tip with straight lines between, so two are root and tip; a list of
-pairs [place, value] has places of its own, 0 the root and 1 the tip.
+A *curve* gives a value along the chain. One number is the same all along. A list of numbers is
+evenly spaced from root to tip with linear interpolation, so two are root and tip. A list of
+pairs [place, value] has its own places, 0 for the root and 1 for the tip.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ VERSION = 1
 AXES = ("x", "y", "z")
 KEYS = ("creature", "name", "stiffness", "mass", "gravity", "comfort", "joints")
 LARGEST_CREATURE = 1_000_000
-"""Most characters of the text of a creature, and most bytes of its file."""
-# Creatures need five levels of brackets. What is nested deeper than this is not given to the JSON
-# reader, which calls itself for each level.
-DEEPEST = 20
-# Blender stores numbers as float32; this is its greatest as people read it.
+"""Maximum number of characters in the text of a creature, and of bytes in its file."""
+# Maximum depth of brackets; creatures need five levels. Deeper text is not passed to the JSON
+# parser, which is recursive.
+MAX_DEPTH = 20
+# The greatest float32, in which Blender stores numbers, as it is written for people.
 LARGEST_NUMBER = 3.4028235e38
 _WHAT_TO_GIVE = "give a number, a list of numbers, or pairs [place, number]"
-# A string, also one that never ends, or a bracket outside of strings.
+# A string, even if it never ends, or a bracket outside of strings.
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*"?|[\[\]{}]', re.DOTALL)
 
 
 class InvalidCreatureError(IKError):
-    """The text of a creature file describes no creature."""
+    """The text of a creature file is no valid creature."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class Curve:
     """A value along a chain.
 
     Attributes:
-        places: From 0 at the root to 1 at the tip, growing, shape (k,).
-        values: Shape (k,).
+        places: Increasing places from 0 at the root to 1 at the tip, shape (k,).
+        values: Values at the places, shape (k,).
     """
 
     places: Array
     values: Array
 
     def at(self, places: Array) -> Array:
-        """Return the values at some places; beyond the ends those of the ends."""
+        """Return the values at places; beyond the ends those of the ends."""
         return np.interp(places, self.places, self.values)
 
     def to_json(self) -> float | list[float] | list[list[float]]:
-        """Return the curve as a file has it."""
+        """Return the curve in the form of a file."""
         values: list[float] = self.values.tolist()
         if len(values) == 1:
             return values[0]
@@ -73,16 +73,15 @@ class Curve:
 
 @dataclass(frozen=True)
 class Creature:
-    """What the bones of a chain resist and weigh.
+    """Resistance and weight of the bones of a chain.
 
     Attributes:
-        name: For lists.
-        stiffness: Of the springs, as ``Forces`` counts it.
-        mass: Of a chain's length of bone: a bone weighs its share of the length times this.
-        gravity: How strongly it pulls.
-        comfort: Least and greatest turns about X, Y and Z that cost nothing, degrees; three pairs.
-        joints: What kinds of joints follow each other, again and again from root to tip; empty
-            where the bones' own joints stay.
+        name: Name in lists.
+        stiffness: Stiffness of the springs, as in ``Forces``.
+        mass: Mass per length of a chain: a bone weighs its share of the length times this.
+        gravity: Strength of gravity.
+        comfort: Minimum and maximum angle about X, Y and Z without a cost, degrees; three pairs.
+        joints: Kinds of joints, repeated from root to tip; empty to keep the bones' own joints.
     """
 
     name: str
@@ -93,10 +92,10 @@ class Creature:
     joints: tuple[JointKind, ...] = ()
 
     def forces(self, bone_lengths: npt.ArrayLike) -> Forces:
-        """Return the forces on a chain in the world, whose gravity pulls along -Z.
+        """Return the forces on a chain in world space, where gravity pulls along -Z.
 
         Args:
-            bone_lengths: Root first, in any unit, shape (n,).
+            bone_lengths: Lengths in any unit, root first, shape (n,).
         """
         lengths = np.asarray(bone_lengths, dtype=np.float64)
         shares = lengths / lengths.sum()
@@ -114,7 +113,7 @@ class Creature:
         )
 
     def kinds(self, count: int) -> tuple[JointKind, ...] | None:
-        """Return the kinds of joints of so many bones; None where the creature has none."""
+        """Return the kinds of joints of a number of bones; None if the creature has none."""
         if not self.joints:
             return None
         return tuple(self.joints[bone % len(self.joints)] for bone in range(count))
@@ -124,41 +123,41 @@ def parse_creature(text: str) -> Creature:
     """Return the creature of a JSON text.
 
     Raises:
-        InvalidCreatureError: With what to change in the text.
+        InvalidCreatureError: The message says what to change in the text.
     """
-    given = _read(text)
-    if not isinstance(given, dict) or given.get("creature") != VERSION:
+    data = _load(text)
+    if not isinstance(data, dict) or data.get("creature") != VERSION:
         raise InvalidCreatureError(
             f"This is not a creature file of version {VERSION}:"
             " use a file that Save Creature has written."
         )
-    for key in given:
+    for key in data:
         if key not in KEYS:
             keys = ", ".join(KEYS[1:])
             raise InvalidCreatureError(
-                f"The creature file has an unknown entry '{_show(key)}': use {keys}."
+                f"The creature file has an unknown entry '{_excerpt(key)}': use {keys}."
             )
-    name = given.get("name", "Creature")
+    name = data.get("name", "Creature")
     if not isinstance(name, str) or not name.strip():
         raise InvalidCreatureError("The creature's name is not text: put it in quotes.")
-    # JSON can write halves of characters, which nothing can store.
+    # JSON can contain lone surrogates, which cannot be stored.
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
         raise InvalidCreatureError(
-            f"The creature's name '{_show(name)}' has a character that Blender cannot store:"
+            f"The creature's name '{_excerpt(name)}' has a character that Blender cannot store:"
             " write the name anew."
         )
     return Creature(
         name=name,
-        stiffness=_read_curve(given.get("stiffness", 1.0), "stiffness"),
-        mass=_read_curve(given.get("mass", 0.0), "mass"),
-        gravity=_read_number(given.get("gravity", 1.0), "gravity"),
-        comfort=_read_comfort(given.get("comfort", {})),
-        joints=_read_joints(given.get("joints", [])),
+        stiffness=_read_curve(data.get("stiffness", 1.0), "stiffness"),
+        mass=_read_curve(data.get("mass", 0.0), "mass"),
+        gravity=_read_number(data.get("gravity", 1.0), "gravity"),
+        comfort=_read_comfort(data.get("comfort", {})),
+        joints=_read_joints(data.get("joints", [])),
     )
 
 
 def write_creature(creature: Creature) -> str:
-    """Return the JSON text of a creature; ``parse_creature`` reads it back the same."""
+    """Return the JSON text of a creature; ``parse_creature`` reads the same one."""
     comfort = {
         axis: [low.to_json(), high.to_json()]
         for axis, (low, high) in zip(AXES, creature.comfort, strict=True)
@@ -171,8 +170,8 @@ def write_creature(creature: Creature) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _read(text: str) -> Any:
-    """Return what a JSON text holds, with all numbers as floats."""
+def _load(text: str) -> Any:
+    """Return the content of a JSON text, with all numbers as floats."""
     if len(text) > LARGEST_CREATURE:
         raise InvalidCreatureError(
             f"The creature's text is longer than {LARGEST_CREATURE} characters: choose another."
@@ -180,12 +179,12 @@ def _read(text: str) -> Any:
     depth = 0
     for token in _STRING_OR_BRACKET.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             raise InvalidCreatureError(
                 "The creature's text has too many brackets inside each other: remove some of them."
             )
     try:
-        # Python refuses to read whole numbers of very many digits as such.
+        # Python refuses to parse whole numbers with very many digits as integers.
         return json.loads(text, parse_int=float)
     except json.JSONDecodeError as error:
         raise InvalidCreatureError(
@@ -193,21 +192,21 @@ def _read(text: str) -> Any:
         ) from None
 
 
-def _show(text: str) -> str:
-    """Return the beginning of a text from a file as messages can hold it."""
+def _excerpt(text: str) -> str:
+    """Return the beginning of a text from a file, escaped for messages."""
     escaped = json.dumps(text[:40], ensure_ascii=False)[1:-1]
     return escaped.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _read_comfort(given: Any) -> tuple[tuple[Curve, Curve], ...]:
-    if not isinstance(given, Mapping) or not set(given) <= set(AXES):
+def _read_comfort(data: Any) -> tuple[tuple[Curve, Curve], ...]:
+    if not isinstance(data, Mapping) or not set(data) <= set(AXES):
         raise InvalidCreatureError(
             "The creature's comfort does not name the axes x, y and z: write it as"
             ' {"x": [least, greatest], "y": ..., "z": ...} in degrees.'
         )
-    found = []
+    ranges = []
     for axis in AXES:
-        pair, name = given.get(axis, [0.0, 0.0]), f"comfort about {axis}"
+        pair, name = data.get(axis, [0.0, 0.0]), f"comfort about {axis}"
         if not isinstance(pair, list) or len(pair) != 2:
             raise InvalidCreatureError(
                 f"The creature's {name} is not a range: write [least, greatest]."
@@ -218,21 +217,21 @@ def _read_comfort(given: Any) -> tuple[tuple[Curve, Curve], ...]:
             raise InvalidCreatureError(
                 f"The creature's {name} ends before it begins: swap its two ends."
             )
-        found.append((low, high))
-    return tuple(found)
+        ranges.append((low, high))
+    return tuple(ranges)
 
 
-def _read_joints(given: Any) -> tuple[JointKind, ...]:
+def _read_joints(data: Any) -> tuple[JointKind, ...]:
     names = [kind.name for kind in FREE]
-    if not isinstance(given, list) or any(name not in names for name in given):
+    if not isinstance(data, list) or any(name not in names for name in data):
         raise InvalidCreatureError(
             f"The creature's joints are not a list of kinds: choose from {', '.join(names)}."
         )
-    return tuple(JointKind[name] for name in given)
+    return tuple(JointKind[name] for name in data)
 
 
-def _read_curve(given: Any, name: str, least: float = 0.0, most: float = math.inf) -> Curve:
-    rows = given if isinstance(given, list) else [given]
+def _read_curve(data: Any, name: str, least: float = 0.0, most: float = math.inf) -> Curve:
+    rows = data if isinstance(data, list) else [data]
     if not rows:
         raise InvalidCreatureError(f"The creature's {name} is an empty list: put numbers in it.")
     if all(isinstance(row, list) and len(row) == 2 for row in rows):

@@ -1,4 +1,4 @@
-"""Which bones chains may drive: those that nothing else turns."""
+"""Bones that chains may drive: those that nothing else rotates."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ..reading.anchors import SPACE
 from ..reading.animation import driven_paths
 from ..reading.skeleton import Skeleton
 
-# Constraints that keep a bone where it is within bounds, and do not take it anywhere.
-BOUNDS = frozenset(("LIMIT_ROTATION", "LIMIT_LOCATION", "LIMIT_SCALE"))
+# Constraints that only limit a bone, and do not move it within the limits.
+LIMITS = frozenset(("LIMIT_ROTATION", "LIMIT_LOCATION", "LIMIT_SCALE"))
 
 
 def free_bones(armature_object: bpy.types.Object, skeleton: Skeleton) -> Flags:
-    """Return which bones no constraint and no driver turns, shape (n,)."""
+    """Return which bones are rotated by no constraint and no driver, shape (n,)."""
     driven = {name for name, prop in driven_paths(armature_object) if prop.startswith("rotation")}
     bones = armature_object.pose.bones
     return np.array(
         [
             name not in driven
-            # A space only takes a bone along.
+            # A space carries a bone, but leaves its rotation free.
             and all(
-                each.mute or each.type in BOUNDS or each.name.startswith(SPACE)
-                for each in bones[name].constraints
+                constraint.mute or constraint.type in LIMITS or constraint.name.startswith(SPACE)
+                for constraint in bones[name].constraints
             )
             for name in skeleton.names
         ],

@@ -1,4 +1,4 @@
-"""What goes along with what in a body: root, torso, and the limbs that hang on them."""
+"""Hierarchy of a body: root and torso, and the limbs that move with them or with other limbs."""
 
 from __future__ import annotations
 
@@ -11,65 +11,65 @@ from .body import Body
 from .limb_chains import chain_of
 from .limbs import Limb, LimbKind
 
-# A limb alone is no body.
-FEWEST_LIMBS = 2
+# A single limb is no body.
+MIN_LIMBS = 2
 
 
 class Trunk(enum.Enum):
-    """What carries a body: the root on the floor, and the bone of the hips."""
+    """The carriers of a whole body: the root on the floor, and the bone of the hips."""
 
     ROOT = enum.auto()
     TORSO = enum.auto()
 
 
 Carrier = Trunk | Limb
-"""What a limb's controls can go along with: of a limb, its target."""
+"""What the controls of a limb can move with; for a limb, its target."""
 
-STANDING = frozenset((LimbKind.ARM, LimbKind.LEG, LimbKind.SPIDER_LEG))
-"""Limbs whose ends stay where they are while the body moves; others go where it goes."""
-HELD = {
+STATIONARY_LIMBS = frozenset((LimbKind.ARM, LimbKind.LEG, LimbKind.SPIDER_LEG))
+"""Limbs whose ends stay in place while the body moves; the others move with it."""
+OPTIONAL_CARRIERS = {
     LimbKind.ARM: (LimbKind.SPINE, LimbKind.NECK),
     LimbKind.NECK: (LimbKind.SPINE,),
 }
-"""Limbs whose ends others are taken along with on demand: a hand with the head."""
+"""Limbs with which the ends of other limbs can move if chosen: for example a hand with the head."""
 
 
 def find_hips(skeleton: Skeleton, is_free: Flags, limbs: Sequence[Limb]) -> int | None:
-    """Return the lowest bone in the middle that all limbs hang under; None without a body.
+    """Return the lowest bone in the middle that is above all limbs; None without a body.
 
     Args:
         skeleton: The bones.
         is_free: Which bones chains may drive, shape (n,).
         limbs: All limbs of the body.
     """
-    if len(limbs) < FEWEST_LIMBS:
+    if len(limbs) < MIN_LIMBS:
         return None
     starts = [skeleton.index[limb.bones[0]] for limb in limbs]
     return Body(skeleton, is_free).shared_root(starts)
 
 
 def carriers(skeleton: Skeleton, hips: int, limbs: Iterable[Limb]) -> dict[Limb, list[Carrier]]:
-    """Return what the controls of limbs can go along with, first what they do at the beginning.
+    """Return what the controls of limbs can move with, the default first.
 
-    Hands and feet stay on the root. All others go along with what they hang on: the end of a limb
-    that takes its target's rotation, or the torso.
+    By default hands and feet move with the root. All others move with their parent: the end of a
+    limb that takes its target's rotation, or the torso.
 
     Args:
         skeleton: The bones.
-        hips: The bone of the torso, which all limbs hang under.
-        limbs: Those that have chains.
+        hips: Index of the bone of the torso, which is above all limbs.
+        limbs: The limbs with chains.
     """
     ends = {
         skeleton.index[limb.end or limb.bones[-1]]: limb
         for limb in limbs
         if chain_of(limb).use_rotation
     }
-    found = {}
+    carriers_of = {}
     for limb in limbs:
         above = skeleton.ancestors(skeleton.index[limb.bones[0]])[1:]
         below_hips = above[: above.index(hips)]
-        on: Carrier = next((ends[bone] for bone in below_hips if bone in ends), Trunk.TORSO)
-        first = Trunk.ROOT if limb.kind in STANDING else on
-        others = [each for each in ends.values() if each.kind in HELD.get(limb.kind, ())]
-        found[limb] = list(dict.fromkeys((first, Trunk.TORSO, *others, Trunk.ROOT)))
-    return found
+        parent: Carrier = next((ends[bone] for bone in below_hips if bone in ends), Trunk.TORSO)
+        first = Trunk.ROOT if limb.kind in STATIONARY_LIMBS else parent
+        others = [end for end in ends.values() if end.kind in OPTIONAL_CARRIERS.get(limb.kind, ())]
+        carriers_of[limb] = list(dict.fromkeys((first, Trunk.TORSO, *others, Trunk.ROOT)))
+    return carriers_of

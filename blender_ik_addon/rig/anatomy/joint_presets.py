@@ -1,9 +1,9 @@
-"""Joints by anatomy: what knees, elbows, fingers, necks and tails allow, about the axes they bend.
+"""Anatomical joints: ranges of knees, elbows, fingers, necks and tails about the axes they bend.
 
 Sources, in degrees: American Academy of Orthopaedic Surgeons, "Joint Motion: Method of Measuring
 and Recording" (1965), for the elbow (0 to 150), the forearm (80 to either side), the joints of
 fingers (-45 to 90, 0 to 100, 0 to 90) and the neck (45 to all sides, a turn of 60). Kapandji, "The
-Physiology of the Joints": for the knee (volume 2: 160, heel at the seat) and how far fingers spread
+Physiology of the Joints": for the knee (volume 2: 160, heel at the seat) and the spread of fingers
 (volume 1: 20). No book has a range for the bones of tails: theirs is a choice.
 """
 
@@ -22,16 +22,16 @@ from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
 from ..reading.spec import OwnJoint
 from .wider_joints import is_inside, widened
 
-# How far the axis that a bone bends about may be off its X or Z axis, radians. Ten times larger,
+# Maximum angle in radians between the bend axis of a bone and its X or Z axis. If ten times larger,
 # any axis would do, and a knee would bend sideways; at a third, Rigify's fingers have no axis.
-MOST_OFF_AXIS = math.radians(30.0)
-# The bones of a neck that its range is shared by; more are an animal's, which bends farther.
+MAX_AXIS_DEVIATION = math.radians(30.0)
+# Maximum number of neck bones that share its range; more are an animal's, which bends farther.
 NECK_BONES = 3
-FREE = math.inf
+UNLIMITED = math.inf
 
 
 class JointPreset(enum.StrEnum):
-    """What a joint is; the value is for people."""
+    """The kind of an anatomical joint; the value is for people."""
 
     KNEE = "Knee"
     ELBOW = "Elbow"
@@ -42,12 +42,12 @@ class JointPreset(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class _Bend:
-    """How a bone bends at rest: about which axis of its own, to which side, how far.
+    """The bend of a bone at rest: its axis, direction and angle.
 
     Attributes:
-        axis: 0 or 2 for X or Z.
-        sign: Of the turns that bend it more.
-        angle: Its bend at rest, radians.
+        axis: Index of the bone's axis of the bend: 0 for X, 2 for Z.
+        sign: Sign of the angles that increase the bend.
+        angle: Angle at rest, radians.
     """
 
     axis: int
@@ -62,18 +62,18 @@ def preset_joint(
     local_wxyz: Array,
     angle: float = 0.0,
 ) -> tuple[OwnJoint, bool] | None:
-    """Return the joint of a bone, counted from its rest pose, which it contains.
+    """Return the joint of a bone, relative to its rest pose, which is within the range.
 
     Args:
-        preset: What it is.
+        preset: The kind of joint.
         plan: The chain of the bone.
-        row: Which of the written bones of the chain it is.
-        local_wxyz: Its present local rotation, which the joint contains as well, shape (4,).
-        angle: As ``rest_side``, of a chain that is straight.
+        row: Row of the bone among the written bones of the chain.
+        local_wxyz: Its present local rotation, which is to be within the range, shape (4,).
+        angle: Pole angle of a straight chain, as for ``rest_side``.
 
     Returns:
-        The joint, and whether it is wider than by anatomy, to contain the present pose; None for a
-        bone that bends about an axis between its X and its Z axis, which no kind has.
+        The joint, and whether it is wider than the anatomical one to contain the present pose; None
+        for a bone with a bend axis between its X and Z axes, which no kind of joint has.
     """
     bone = int(plan.written[row])
     name = plan.skeleton.names[bone]
@@ -86,14 +86,14 @@ def preset_joint(
         bend = _bend_at(plan, bone, angle, is_whole=preset is JointPreset.FINGER)
         if bend is None:
             return None
-        joint = _bending(preset, name, bend, row)
+        joint = _bending_joint(preset, name, bend, row)
     if is_inside(joint, local_wxyz):
         return joint, False
     return widened(joint, local_wxyz), True
 
 
-def _bending(preset: JointPreset, name: str, bend: _Bend, row: int) -> OwnJoint:
-    """Return a joint that bends about one axis; the first bone of a finger spreads as well."""
+def _bending_joint(preset: JointPreset, name: str, bend: _Bend, row: int) -> OwnJoint:
+    """Return a joint that bends about one axis; the first bone of a finger also spreads."""
     hinge, elbow = (
         (JointKind.HINGE_X, JointKind.ELBOW_X)
         if bend.axis == 0
@@ -112,14 +112,14 @@ def _ranged(
     name: str,
     kind: JointKind,
     bend: _Bend,
-    least: float,
-    most: float,
+    minimum: float,
+    maximum: float,
     others: dict[int, float] | None = None,
 ) -> OwnJoint:
-    """Return a joint with its bend from straight and, to either side, other turns, in degrees."""
-    low, high = [-FREE] * 3, [FREE] * 3
-    ends = [bend.sign * (math.radians(end) - bend.angle) for end in (least, most)]
-    # Rest stays inside.
+    """Return a joint with a range from straight, and other ranges to either side, in degrees."""
+    low, high = [-UNLIMITED] * 3, [UNLIMITED] * 3
+    ends = [bend.sign * (math.radians(end) - bend.angle) for end in (minimum, maximum)]
+    # The rest pose stays within the range.
     low[bend.axis], high[bend.axis] = min(0.0, *ends), max(0.0, *ends)
     for axis, angle in (others or {}).items():
         low[axis], high[axis] = -math.radians(angle), math.radians(angle)
@@ -127,32 +127,32 @@ def _ranged(
 
 
 def _bend_at(plan: ChainPlan, bone: int, angle: float, *, is_whole: bool) -> _Bend | None:
-    """Return how a bone bends at rest.
+    """Return the bend of a bone at rest.
 
-    To the side of its own bend, to that of the whole chain where it has none or this is asked for,
-    or, where all is straight, to the side that live chains bend to.
+    The side is that of its own bend. It is that of the whole chain if the bone has none or
+    ``is_whole`` is set, and the side to which live chains bend if all is straight.
     """
     skeleton = plan.skeleton
     rest, parent = skeleton.rest[bone, :3], int(skeleton.parents[bone])
-    head, along = rest[:, 3], rest[:, 1]
-    above = head - skeleton.rest[parent, :3, 3] if parent >= 0 else along
-    own = np.array([head - above, head, head + along * skeleton.lengths[bone]])
-    chain = rest_joints(plan)
-    sides = [(own, bend_side(own)), (chain, bend_side(chain))]
+    head, y_axis = rest[:, 3], rest[:, 1]
+    incoming = head - skeleton.rest[parent, :3, 3] if parent >= 0 else y_axis
+    bone_joints = np.array([head - incoming, head, head + y_axis * skeleton.lengths[bone]])
+    chain_joints = rest_joints(plan)
+    sides = [(bone_joints, bend_side(bone_joints)), (chain_joints, bend_side(chain_joints))]
     joints, side = next(
         (
             (joints, side)
             for joints, side in (sides[::-1] if is_whole else sides)
             if side is not None
         ),
-        (chain, skeleton.rest[plan.root, :3, :3] @ rest_side(plan, angle)[0]),
+        (chain_joints, skeleton.rest[plan.root, :3, :3] @ rest_side(plan, angle)[0]),
     )
     normal = np.cross(side, joints[-1] - joints[0])
     x, _, z = rest[:, :3].T @ normal
-    axis, (most, other) = (0, (x, z)) if abs(x) >= abs(z) else (2, (z, x))
-    if abs(other) > math.tan(MOST_OFF_AXIS) * abs(most) or most == 0.0:
+    axis, (main, off_axis) = (0, (x, z)) if abs(x) >= abs(z) else (2, (z, x))
+    if abs(off_axis) > math.tan(MAX_AXIS_DEVIATION) * abs(main) or main == 0.0:
         return None
-    sign = math.copysign(1.0, most)
-    turned = sign * rest[:, axis]
-    angle = math.atan2(float(np.cross(above, along) @ turned), float(above @ along))
+    sign = math.copysign(1.0, main)
+    axle = sign * rest[:, axis]
+    angle = math.atan2(float(np.cross(incoming, y_axis) @ axle), float(incoming @ y_axis))
     return _Bend(axis, sign, angle)

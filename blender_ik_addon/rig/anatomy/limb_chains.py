@@ -1,4 +1,4 @@
-"""The chains that limbs get: one table of presets."""
+"""The chains of limbs: one table of presets."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .limbs import Limb, LimbKind
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
-    """What a chain is given beside its bones and its target.
+class LimbPreset:
+    """The settings of a limb's chain, except its bones and its target.
 
     Attributes:
-        lean: Degrees, ``ChainSpec.pole_lean``, where its side goes along with root and target; None
-            where the limb has no side of its own.
-        turns_tip: Its last bone takes the target's rotation where no bone is connected to it that
-            could, and at least two others are left to reach.
-        word: For people, what it does.
-        joint: By anatomy, of its second bone where that is a knee or elbow, otherwise of all.
-        is_soft: It straightens slowly, so that its knee or elbow does not snap.
+        lean: Degrees, ``ChainSpec.pole_lean``, of a chain that carries its side; None if the limb
+            has no side of its own.
+        turns_tip: Whether its last bone takes the target's rotation if no connected bone could, and
+            at least two other bones are left to reach.
+        word: Description for people.
+        joint: Anatomical joint: of its second bone for a knee or elbow, otherwise of all bones.
+        is_soft: Whether it straightens slowly, so that its knee or elbow does not snap.
     """
 
     lean: float | None = None
@@ -32,40 +32,40 @@ class Preset:
 
 
 PRESETS = {
-    LimbKind.ARM: Preset(
+    LimbKind.ARM: LimbPreset(
         lean=-60.0,
         word="Two bones; the hand takes the target's rotation; the elbow goes along",
         joint=JointPreset.ELBOW,
         is_soft=True,
     ),
-    LimbKind.LEG: Preset(
+    LimbKind.LEG: LimbPreset(
         lean=0.0,
         word="Two bones or three; the foot takes the target's rotation; the knee goes along",
         joint=JointPreset.KNEE,
         is_soft=True,
     ),
-    LimbKind.SPIDER_LEG: Preset(
+    LimbKind.SPIDER_LEG: LimbPreset(
         lean=0.0, word="All bones of the leg to the ground; the knee goes along", is_soft=True
     ),
-    LimbKind.FINGER: Preset(word="The bones of a finger to its tip", joint=JointPreset.FINGER),
-    LimbKind.SPINE: Preset(
+    LimbKind.FINGER: LimbPreset(word="The bones of a finger to its tip", joint=JointPreset.FINGER),
+    LimbKind.SPINE: LimbPreset(
         turns_tip=True, word="From the hips to the chest, which takes the target's rotation"
     ),
-    LimbKind.NECK: Preset(
+    LimbKind.NECK: LimbPreset(
         word="From the chest to the head, which takes the target's rotation",
         joint=JointPreset.NECK,
     ),
-    LimbKind.TAIL: Preset(word="All bones of the tail to its tip", joint=JointPreset.TAIL),
-    LimbKind.WING: Preset(word="All bones of a wing or fin to its tip"),
+    LimbKind.TAIL: LimbPreset(word="All bones of the tail to its tip", joint=JointPreset.TAIL),
+    LimbKind.WING: LimbPreset(word="All bones of a wing or fin to its tip"),
 }
 
 
 def chain_of(limb: Limb) -> ChainSpec:
-    """Return the chain of a limb; its controls are still to be made."""
+    """Return the chain of a limb, without its controls."""
     turns_tip = PRESETS[limb.kind].turns_tip and not limb.end and len(limb.bones) > 2
     lean = PRESETS[limb.kind].lean
     if lean is not None and limb.is_laid_out:
-        # Whoever stands has legs about opposite to such a rest pose, and arms across it.
+        # In a standing pose, legs are about opposite to such a rest pose, and arms across it.
         lean = 180.0 if limb.kind is LimbKind.LEG else 0.0
     is_by_head = limb.is_by_head
     return ChainSpec(
@@ -81,10 +81,10 @@ def chain_of(limb: Limb) -> ChainSpec:
 
 
 def joints_of(limb: Limb) -> dict[str, JointPreset]:
-    """Return the joints by anatomy that a limb has, by the names of bones."""
+    """Return the anatomical joints of a limb, by names of bones."""
     joint = PRESETS[limb.kind].joint
     if joint is None or limb.is_sideways:
-        # Hinges are axes of bones: those of others say nothing.
+        # Hinges turn about axes of bones: those of sideways bones have no meaning.
         return {}
     if joint in (JointPreset.KNEE, JointPreset.ELBOW):
         return {limb.bones[1]: joint}

@@ -1,6 +1,6 @@
-"""The limbs of a character, found by the names of its bones and by how they hang together.
+"""The limbs of a character, found by the names and the hierarchy of its bones.
 
-Derived for this project; ``docs/characters.md`` lists what it finds on the rigs it is tested with.
+Derived for this project; ``docs/characters.md`` lists the results for the tested rigs.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from ..reading.skeleton import Skeleton
 from .body import Body
 from .bone_names import Part, read
 
-# A foot that points down by this share of its length at rest is a hock: the leg bends three bones
-# and stands on its toes. Rigify's human and bird have 0.53, its cat, wolf and horse over 0.96.
-STEEP = 0.75
-# A trunk that rises by less than this share of its length lies: the body goes on four legs.
-LYING = 0.5
-# The fewest bones of tails, wings and a leg of one by itself, and of what bends otherwise.
-LONG, SHORT = 3, 2
+# Minimum slope of a foot that points down at rest, as a share of its length, to be a hock: the leg
+# bends three bones and stands on its toes. Rigify's human and bird have 0.53, its cat, wolf and
+# horse over 0.96.
+MIN_HOCK_SLOPE = 0.75
+# Minimum slope of an upright trunk, as a share of its length; below it the body is on four legs.
+MIN_UPRIGHT = 0.5
+# Minimum numbers of bones: of tails and of the only spider leg of a side; of other limbs.
+MIN_LONG_LIMB, MIN_LIMB = 3, 2
 FRONT_LEG = "Front Leg"
-# The share of up and down in where elbows and knees belong.
-ASIDE = 0.1
+# Share of the vertical axis in the directions of elbows and knees.
+VERTICAL_SHARE = 0.1
 
 
 class LimbKind(enum.StrEnum):
@@ -46,17 +47,17 @@ class Limb:
     """A limb.
 
     Attributes:
-        kind: What it is.
-        name: For people, with the side: "Arm.L".
+        kind: Kind of limb.
+        name: Name for people, with the side: "Arm.L".
         bones: Names of the bones that bend, root first.
-        end: Name of the bone below the last that takes the target's rotation, a hand, foot or
+        end: Name of the child of the last bone that takes the target's rotation: a hand, foot or
             head; empty without.
-        bends: Where elbow or knee belongs, armature space; zero where its kind does not tell.
-        is_sideways: Its bones do not point to the next ones, as other programs leave them.
-        is_by_head: It reaches with the head of its end, or of the last of its bones: it is
+        bends: Direction of elbow or knee, armature space; zero if the kind has none.
+        is_sideways: Whether its bones do not point to the next ones, as from other programs.
+        is_by_head: Whether it reaches with the head of its end, or of its last bone: it is
             sideways, or the tail before its end is elsewhere, as importers leave it beside twist
             bones.
-        is_laid_out: Its body lies along one way at rest, ``Body.is_laid_out``.
+        is_laid_out: Whether its body lies in one direction at rest, ``Body.is_laid_out``.
     """
 
     kind: LimbKind
@@ -77,21 +78,21 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
         is_free: Which bones chains may drive, shape (n,).
     """
     body = Body(skeleton, is_free)
-    thighs = [bone for bone in body.all_of(Part.THIGH) if not _goes_on(body, bone)]
+    thighs = [bone for bone in body.all_of(Part.THIGH) if not _continues_leg(body, bone)]
     legs = [bone for bone in thighs if not _is_front(body, bone)]
-    fronts = [bone for bone in thighs if _is_front(body, bone)]
-    arms = body.all_of(Part.UPPER_ARM) + fronts
+    front_legs = [bone for bone in thighs if _is_front(body, bone)]
+    arms = body.all_of(Part.UPPER_ARM) + front_legs
     chest = _chest(body, arms)
     hips = body.shared_root(legs)
     tails = _tail_starts(body, hips, chest)
     if hips is None and tails:
         hips = body.parent(tails[0])
     spine = _spine(body, hips, chest)
-    lies = hips is not None and chest is not None and body.height(hips, chest) < LYING
-    lies = lies and not body.is_laid_out
-    found = [
-        *_legs(body, legs, "Hind Leg" if lies and arms else "Leg"),
-        *(_legs(body, arms, FRONT_LEG) if lies or fronts else _arms(body, arms)),
+    is_lying = hips is not None and chest is not None and body.height(hips, chest) < MIN_UPRIGHT
+    is_lying = is_lying and not body.is_laid_out
+    limbs = [
+        *_legs(body, legs, "Hind Leg" if is_lying and arms else "Leg"),
+        *(_legs(body, arms, FRONT_LEG) if is_lying or front_legs else _arms(body, arms)),
         *_limb(body, LimbKind.SPINE, "Spine", spine),
         *_neck(body, chest),
         *_tails(body, tails),
@@ -99,28 +100,28 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
         *_spider_legs(body),
         *_fingers(body),
     ]
-    return sorted(found, key=lambda limb: skeleton.index[limb.bones[0]])
+    return sorted(limbs, key=lambda limb: skeleton.index[limb.bones[0]])
 
 
 def is_end(name: str) -> bool:
-    """Tell by its name whether a bone is a hand or foot, which is turned rather than bent."""
+    """Return whether a bone is a hand or foot by its name, to be rotated rather than bent."""
     return read(name).part in (Part.HAND, Part.FOOT)
 
 
 def _limb(
     body: Body, kind: LimbKind, name: str, run: list[int], end: int | None = None
 ) -> Iterator[Limb]:
-    """Yield a limb of these bones if they are enough to bend."""
-    if len(run) >= SHORT:
+    """Yield a limb of a run of bones if there are enough to bend."""
+    if len(run) >= MIN_LIMB:
         names, ends = body.skeleton.names, [] if end is None else [end]
         is_sideways = body.is_sideways([*run, *ends])
-        turned = names[end] if end is not None and body.usable[end] else ""
-        is_apart = bool(turned) and body.skeleton.child_at_tail(run[-1]) != end
+        end_name = names[end] if end is not None and body.usable[end] else ""
+        is_apart = bool(end_name) and body.skeleton.child_at_tail(run[-1]) != end
         yield Limb(
             kind,
             f"{name}{body.side(run[0]).value}",
             tuple(names[bone] for bone in run),
-            turned,
+            end_name,
             _bends(body, kind, name),
             is_sideways,
             is_sideways or is_apart,
@@ -129,18 +130,18 @@ def _limb(
 
 
 def _bends(body: Body, kind: LimbKind, name: str) -> tuple[float, float, float]:
-    """Return where elbow or knee belongs, from the line of a limb in any direction."""
+    """Return the direction of elbow or knee from the line of a limb, armature space."""
     up, forward = body.up, body.forward
     if kind is LimbKind.SPIDER_LEG:
-        way = up
+        direction = up
     elif kind is LimbKind.ARM or name == FRONT_LEG:
-        # Arms that point forward bend down, legs that do up.
-        way = -forward - ASIDE * up * forward.any()
+        # The elbow of an arm that points forward bends down, the knee of such a leg up.
+        direction = -forward - VERTICAL_SHARE * up * forward.any()
     elif kind is LimbKind.LEG:
-        way = forward + ASIDE * up * forward.any()
+        direction = forward + VERTICAL_SHARE * up * forward.any()
     else:
-        way = np.zeros(3)
-    x, y, z = way.tolist()
+        direction = np.zeros(3)
+    x, y, z = direction.tolist()
     return x, y, z
 
 
@@ -148,8 +149,8 @@ def _is_front(body: Body, bone: int) -> bool:
     return "front" in body.names[bone].words
 
 
-def _goes_on(body: Body, bone: int) -> bool:
-    """Tell whether a leg begins above its thigh, as those of spiders do."""
+def _continues_leg(body: Body, bone: int) -> bool:
+    """Return whether a leg begins above its thigh, as in spiders."""
     parent = body.parent(bone)
     is_leg = parent >= 0 and bool(body.usable[parent]) and body.parts[parent] is Part.LEG
     return is_leg and body.side(parent) is body.side(bone)
@@ -172,48 +173,48 @@ def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
         run = [start, lower]
         toe = None if end is None else body.skeleton.child_at_tail(end)
         if end is not None and toe is not None:
-            is_steep = -body.skeleton.rest[end, :3, 1] @ body.up > STEEP
+            is_steep = -body.skeleton.rest[end, :3, 1] @ body.up > MIN_HOCK_SLOPE
             if is_steep and not body.is_laid_out:
                 run, end = [*run, end], toe
         yield from _limb(body, LimbKind.LEG, name, run, end)
 
 
 def _is_split(body: Body, start: int, lower: int, end: int | None) -> bool:
-    """Tell whether the halves of a limb are several bones in line: between two a chain would bend.
+    """Return whether a half of a limb is more than one bone in line, which a chain would bend.
 
-    Rigify's deforming bones are so, ``DEF-thigh.L`` and ``DEF-thigh.L.001``.
+    For example Rigify's deforming bones, ``DEF-thigh.L`` and ``DEF-thigh.L.001``.
     """
-    below = body.children[lower] if end is None else []
-    pairs = [(start, body.parent(start)), *((lower, bone) for bone in below)]
+    children = body.children[lower] if end is None else []
+    pairs = [(start, body.parent(start)), *((lower, bone) for bone in children)]
     return any(other >= 0 and body.is_alike(bone, other) for bone, other in pairs)
 
 
 def _chest(body: Body, arms: list[int]) -> int | None:
-    """Return what carries arms or shoulders, without these the neck; None for no chest."""
+    """Return the bone that carries arms or shoulders, otherwise the neck; None without a chest."""
     chest = body.shared_root(arms or body.all_of(Part.SHOULDER))
     if chest is not None:
         return chest
-    # Dragons and birds may have wings only.
-    below = [body.parent(neck) for neck in body.first_of(Part.NECK) if body.is_trunk(neck)]
-    return next((bone for bone in below if bone >= 0), None)
+    # Dragons and birds may only have wings.
+    parents = [body.parent(neck) for neck in body.first_of(Part.NECK) if body.is_trunk(neck)]
+    return next((bone for bone in parents if bone >= 0), None)
 
 
 def _spine(body: Body, hips: int | None, chest: int | None) -> list[int]:
-    """Return the bones between hips, which carry the legs, and chest, the last of them."""
+    """Return the bones from the hips, which carry the legs, to the chest, without the hips."""
     if chest is None:
         return []
-    line = body.skeleton.ancestors(chest)[::-1]
-    if hips in line:
-        line = line[line.index(hips) + 1 :]
+    path = body.skeleton.ancestors(chest)[::-1]
+    if hips in path:
+        path = path[path.index(hips) + 1 :]
     else:
-        line = line[next((i for i, bone in enumerate(line) if body.is_trunk(bone)), len(line)) :]
-    return line if all(body.usable[bone] for bone in line) else []
+        path = path[next((i for i, bone in enumerate(path) if body.is_trunk(bone)), len(path)) :]
+    return path if all(body.usable[bone] for bone in path) else []
 
 
 def _neck(body: Body, chest: int | None) -> Iterator[Limb]:
-    """Yield what stands on the chest, but for the head at its end."""
+    """Yield the run of bones above the chest, with the head as its end."""
     starts = [] if chest is None else [i for i in body.children[chest] if body.is_trunk(i)]
-    # A horse has a bone of the chest there as well; files of other programs sort bones by names.
+    # Take the longest run: a horse has a chest bone there too, and some programs sort by name.
     run = max((body.run(start, body.is_trunk) for start in starts), key=len, default=[])
     if run:
         heads = [i for i, bone in enumerate(run) if body.parts[bone] is Part.HEAD]
@@ -222,22 +223,22 @@ def _neck(body: Body, chest: int | None) -> Iterator[Limb]:
 
 
 def _tail_starts(body: Body, hips: int | None, chest: int | None) -> list[int]:
-    """Return where tails begin: by name, or as a spine does that leaves the way to the chest."""
+    """Return the first bones of tails: by name, or on branches of the path to the chest."""
     end = hips if chest is None else chest
-    line = [] if end is None else body.skeleton.ancestors(end)
-    off_line = [
+    path = [] if end is None else body.skeleton.ancestors(end)
+    branches = [
         child
-        for bone in line[1:]
+        for bone in path[1:]
         for child in body.children[bone]
-        if child not in line and body.is_trunk(child)
+        if child not in path and body.is_trunk(child)
     ]
-    return body.first_of(Part.TAIL) + off_line
+    return body.first_of(Part.TAIL) + branches
 
 
 def _tails(body: Body, starts: list[int]) -> Iterator[Limb]:
     for start in starts:
         run = body.run_of(start)
-        if len(run) >= LONG:
+        if len(run) >= MIN_LONG_LIMB:
             yield from _limb(body, LimbKind.TAIL, "Tail", run)
 
 
@@ -248,22 +249,22 @@ def _wings(body: Body) -> Iterator[Limb]:
 
 
 def _spider_legs(body: Body) -> Iterator[Limb]:
-    """Yield legs whose names tell no thighs, in pairs from the first on.
+    """Yield legs without thighs in their names, numbered from the first on.
 
-    Two bones are a leg where a side has several of them: elsewhere they may be anything.
+    A run of two bones is a leg only if its side has another run of two or more.
     """
     runs = [body.run(start, lambda _bone: True) for start in body.first_of(Part.LEG)]
-    sides = [body.side(run[0]) for run in runs if len(run) >= SHORT]
+    sides = [body.side(run[0]) for run in runs if len(run) >= MIN_LIMB]
     counts = dict.fromkeys(sides, 0)
     for run in runs:
         side = body.side(run[0])
-        if len(run) >= (SHORT if sides.count(side) > 1 else LONG):
+        if len(run) >= (MIN_LIMB if sides.count(side) > 1 else MIN_LONG_LIMB):
             counts[side] += 1
             yield from _limb(body, LimbKind.SPIDER_LEG, f"Leg {counts[side]}", run)
 
 
 def _fingers(body: Body) -> Iterator[Limb]:
-    """Yield fingers, and toes that have fingers' names."""
+    """Yield fingers, and toes with names of fingers."""
     for start in body.first_of(Part.FINGER):
         above = {body.parts[bone] for bone in body.skeleton.ancestors(start)}
         is_toe = not above.isdisjoint((Part.FOOT, Part.TOE))
@@ -272,6 +273,6 @@ def _fingers(body: Body) -> Iterator[Limb]:
 
 
 def _title(body: Body, bone: int) -> str:
-    """Return what a bone's name says, for people."""
-    told = [word for word in body.names[bone].words if len(word) > 1 and word != "hand"]
-    return " ".join(told).title()
+    """Return the title of a limb from a bone's name, for people."""
+    words = [word for word in body.names[bone].words if len(word) > 1 and word != "hand"]
+    return " ".join(words).title()

@@ -1,4 +1,4 @@
-"""Where the foot of a skeleton stands: heel and toe, and how high they are above the floor."""
+"""Soles of feet: heel and toe of a foot, and their heights above the floor."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from .bone_names import read
 
 
 def heel_and_toe(skeleton: Skeleton, foot: int, up: Array) -> tuple[Array, Array]:
-    """Return heel and toe at rest, armature space, shape (2, 3), and how high they are, (2,).
+    """Return heel and toe at rest, armature space, shape (2, 3), and their heights, shape (2,).
 
     Args:
         skeleton: The bones.
-        foot: The bone that stands.
-        up: What is up in the space of the armature, unit length, shape (3,).
+        foot: Index of the foot bone.
+        up: Upward direction in armature space, unit length, shape (3,).
     """
-    below = [bone for bone in range(len(skeleton.names)) if foot in skeleton.ancestors(bone)]
-    ends = {bone: _ends(skeleton, bone) for bone in below}
+    foot_bones = [bone for bone in range(len(skeleton.names)) if foot in skeleton.ancestors(bone)]
+    ends = {bone: _ends(skeleton, bone) for bone in foot_bones}
     heels = [
-        ends[bone].mean(axis=0) for bone in below if "heel" in read(skeleton.names[bone]).words
+        ends[bone].mean(axis=0) for bone in foot_bones if "heel" in read(skeleton.names[bone]).words
     ]
     points = np.array((np.mean(heels, axis=0) if heels else ends[foot][0], ends[foot][1]))
-    lowest = float(np.min([each @ up for each in ends.values()]))
+    lowest = float(np.min([head_and_tail @ up for head_and_tail in ends.values()]))
     return points, points @ up - lowest
 
 
 def soles(skeleton: Skeleton, foot: int, up: Array) -> Array:
-    """Return where heel and toe touch the floor, in the axes of the bone, shape (2, 3).
+    """Return where heel and toe touch the floor at rest, in the space of the bone, shape (2, 3).
 
     Arguments as for ``heel_and_toe``.
     """
@@ -38,7 +38,7 @@ def soles(skeleton: Skeleton, foot: int, up: Array) -> Array:
 
 
 def up_in(world: Array) -> Array:
-    """Return what is up in the space of an armature object with a world matrix, shape (3,)."""
+    """Return the upward unit vector (3,) in the space of an object with a world matrix."""
     return world[2, :3] / np.linalg.norm(world[2, :3])
 
 

@@ -1,4 +1,4 @@
-"""The other side of a character: what is mirrored at the middle plane of its armature, X = 0."""
+"""Symmetry of a character: mirroring at the middle plane of its armature, X = 0."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from ..reading.spec import Anchor
 from ..reading.world import array_of, matrix_of
 
 MIRROR = np.diag((-1.0, 1.0, 1.0, 1.0))
-# How far axes may be off each other's mirror image, radians.
-MOST_OFF = 0.02
+# Tolerance of axes that mirror each other, in radians.
+MAX_DEVIATION = 0.02
 
 
 def is_mirrored(armature_object: bpy.types.Object, bone: str, other: str) -> bool:
-    """Tell whether the axes of two bones at rest are each other's mirror image."""
+    """Return whether the rest axes of two bones mirror each other."""
     bones = armature_object.data.bones
-    own, across = (array_of(bones[name].matrix_local) for name in (bone, other))
-    return bool(np.abs((_mirrored(own) - across)[:3, :3]).max() <= MOST_OFF)
+    matrix, other_matrix = (array_of(bones[name].matrix_local) for name in (bone, other))
+    return bool(np.abs((_mirrored(matrix) - other_matrix)[:3, :3]).max() <= MAX_DEVIATION)
 
 
 def mirrored_place(armature_object: bpy.types.Object, anchor: Anchor) -> Array:
-    """Return where an object or a bone is on the other side, world space, shape (4, 4)."""
+    """Return the mirrored world matrix (4, 4) of an object or a bone."""
     return mirrored_in_world(armature_object, matrix_of(anchor))
 
 
 def mirrored_in_world(armature_object: bpy.types.Object, matrix: Array) -> Array:
-    """Return a world matrix (4, 4) on the other side, its X axis turned round."""
+    """Return the mirror image of a world matrix (4, 4), with its X axis reversed."""
     world = array_of(armature_object.matrix_world)
     return world @ _mirrored(np.linalg.inv(world) @ matrix)
 
 
 def _mirrored(matrix: Array) -> Array:
-    """Return a matrix (4, 4) of armature space on the other side, its X axis turned round.
+    """Return the mirror image of a matrix (4, 4) in armature space, with its X axis reversed.
 
-    So the bones of both sides have them that Blender's *Symmetrize* makes.
+    These are the axes that Blender's *Symmetrize* gives to bones of the other side.
     """
     return MIRROR @ matrix @ MIRROR

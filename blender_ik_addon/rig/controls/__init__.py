@@ -1,1 +1,1 @@
-"""What controls look like, and what they go along with."""
+"""Displays, spaces and default places of controls."""

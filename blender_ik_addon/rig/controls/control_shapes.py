@@ -1,4 +1,4 @@
-"""What control bones look like: meshes that Blender draws in their stead, in no scene."""
+"""Shapes of control bones: meshes that Blender draws in place of bones, in no scene."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ...core.algebra.arithmetic import Array, Indices
 Shape = Literal["CUBE", "SPHERE", "RING", "BELT"]
 
 NAME = "WGT-Chain IK"
-# Segments of circles.
+# Segments of a circle.
 SEGMENTS = 24
 
 
 def shape_of(shape: Shape) -> bpy.types.Object:
-    """Return the object that bones are drawn as; it is in no scene."""
-    known = bpy.data.objects.get(name_of(shape))
-    if known is not None:
-        return known
+    """Return the object that Blender draws in place of bones; create it if it does not exist."""
+    existing = bpy.data.objects.get(name_of(shape))
+    if existing is not None:
+        return existing
     points, edges = MAKERS[shape]()
     mesh = bpy.data.meshes.new(name_of(shape))
     mesh.from_pydata(points.tolist(), edges.tolist(), [])
@@ -29,7 +29,7 @@ def shape_of(shape: Shape) -> bpy.types.Object:
 
 
 def name_of(shape: Shape) -> str:
-    """Return the name of the object that bones are drawn as."""
+    """Return the name of the object that is drawn in place of bones."""
     return f"{NAME} {shape.title()}"
 
 
@@ -68,4 +68,4 @@ MAKERS: dict[Shape, Callable[[], tuple[Array, Indices]]] = {
     "RING": _circle,
     "BELT": _belt,
 }
-"""Of each shape, what returns its points (n, 3) and edges (m, 2), for a bone of length one."""
+"""Functions that return the points (n, 3) and edges (m, 2) of shapes for a bone of length one."""

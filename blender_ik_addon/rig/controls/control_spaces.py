@@ -1,10 +1,10 @@
-"""What a control goes along with: its spaces, of which at most one acts.
+"""Spaces of controls: a control moves with one space at a time, or with none.
 
-Each space is a constraint of Blender's own on the control, with an influence of 0 or 1, so a file
-plays without the extension as far as targets go. No space acting is the *World*: the space of the
-object, or of the armature of a bone. Along with another bone of its armature a bone goes by an
-Armature constraint, which counts from the rest pose and stores nothing; along with anything else
-by Child Of, whose inverse is set where both stand when it is made.
+Each space is a constraint of Blender on the control, with an influence of 0 or 1, so a file plays
+without the extension as far as targets are concerned. If no space is active, the space is the
+*World*: that of the object, or that of the armature of a bone. A bone moves with another bone of
+its armature by an Armature constraint, which is relative to the rest pose and stores nothing. It
+moves with anything else by Child Of, whose inverse is set by the matrices of both at creation.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import array_of, channels_of, matrix_of, not_finite
 
-# From this influence on a space acts; it is 0 or 1 unless somebody has set it by hand.
+# Minimum influence of an active space. It is 0 or 1 unless somebody has set it by hand.
 ACTING = 0.5
-# A space thinner than this share of its longest side shows no place in it.
-FLAT = 1e-6
-# What moves a control by less moves it by less than Blender stores.
-SAME = 1e-7
-# How differently two spaces may move a control that goes along with one instead of the other: what
-# Blender's own numbers leave. With ten times more a control would be seen to move.
-SAME_CARRYING = 1e-6
-# By how much, in radians, the rest pose of a bone differs from that of a bone made after it: what
-# Blender's heads, tails and rolls leave, 2.4e-5 for bones nearly along -Y, whose rolls tell least.
-# With a tenth, every second torso would carry by Child Of, which knows no rest pose.
-SAME_REST = 1e-4
+# Minimum ratio of the shortest to the longest axis of a space; a flatter one holds no places.
+MIN_SCALE_RATIO = 1e-6
+# Minimum difference of effects; a smaller one moves a control by less than Blender stores.
+MIN_EFFECT = 1e-7
+# Tolerance of two spaces that carry a control alike, for the rounding of Blender's numbers. If ten
+# times larger, a control would be seen to move when one space replaces the other.
+SIMILAR_EFFECT = 1e-6
+# Tolerance, in radians, between the rest pose of a bone and that of a bone made like it, for the
+# rounding of heads, tails and rolls: 2.4e-5 for bones nearly along -Y, whose rolls are the least
+# exact. If ten times smaller, every second torso would carry by Child Of, which ignores rest poses.
+SIMILAR_REST = 1e-4
 
 
 class Mover(NamedTuple):
-    """A chain as what moves bones.
+    """A chain that moves bones.
 
     Attributes:
         object: Its armature object.
         bones: Names of the bones that it writes, root first.
-        anchors: What it follows.
+        anchors: Objects and bones that it follows.
     """
 
     object: bpy.types.Object
@@ -57,7 +57,7 @@ class Mover(NamedTuple):
 
 
 def label(anchor: Anchor) -> str:
-    """Return what people call an object or a bone."""
+    """Return the name of an object or a bone for messages."""
     return anchor.bone or anchor.object.name
 
 
@@ -65,116 +65,116 @@ def constraints_of(control: Anchor) -> list[bpy.types.Constraint]:
     """Return the spaces of a control, in the order in which Blender evaluates them.
 
     Raises:
-        RigError: If its bone is gone.
+        RigError: If its bone does not exist.
     """
-    return [each for each in channels_of(control).constraints if each.name.startswith(SPACE)]
+    return [space for space in channels_of(control).constraints if space.name.startswith(SPACE)]
 
 
 def acting(control: Anchor) -> bpy.types.Constraint | None:
-    """Return the space that a control goes along with now; None for the world."""
-    return next((each for each in constraints_of(control) if _acts(each)), None)
+    """Return the active space of a control; None for the world."""
+    return next((constraint for constraint in constraints_of(control) if _acts(constraint)), None)
 
 
 def is_lost(constraint: bpy.types.Constraint) -> bool:
-    """Tell whether what a space goes along with is gone."""
+    """Return whether the object or bone of a space does not exist any more."""
     space = space_of(constraint)
     return space is None or not is_there(space)
 
 
 def is_there(anchor: Anchor) -> bool:
-    """Tell whether an object or bone still exists."""
+    """Return whether an object or bone still exists."""
     return not anchor.bone or anchor.bone in anchor.object.pose.bones
 
 
 def spaces_of(control: Anchor) -> list[Anchor]:
-    """Return what a control has been given to go along with, as far as it is still there."""
-    found = ((space_of(each), is_lost(each)) for each in constraints_of(control))
-    return [space for space, is_gone in found if space is not None and not is_gone]
+    """Return the objects and bones of a control's spaces that still exist."""
+    spaces = ((space_of(constraint), is_lost(constraint)) for constraint in constraints_of(control))
+    return [space for space, is_gone in spaces if space is not None and not is_gone]
 
 
 def set_space(control: Anchor, space: Anchor | None) -> None:
-    """Have a control go along with something from now on; it stays where it is.
+    """Make a space of a control the active one; the control stays where it is.
 
     Args:
         control: The object or bone.
-        space: What it goes along with; None for the world.
+        space: What it is to move with; None for the world.
 
     Raises:
-        RigError: If that has no sound place.
+        RigError: If the space has no finite matrix, or is flat.
     """
-    before = carried(control)
-    chosen = None if space is None else add_space(control, space)
+    before = total_effect(control)
+    new_space = None if space is None else add_space(control, space)
     for constraint in constraints_of(control):
-        constraint.influence = float(constraint == chosen)
-    if not _are_same(before, carried(control), SAME, control):
+        constraint.influence = float(constraint == new_space)
+    if not _are_same(before, total_effect(control), MIN_EFFECT, control):
         place(control, before @ unconstrained(control))
 
 
 def add_space(
-    control: Anchor, space: Anchor, carrying: Array | None = None, nearly: float = SAME_CARRYING
+    control: Anchor, space: Anchor, effect: Array | None = None, tolerance: float = SIMILAR_EFFECT
 ) -> Any:
-    """Return the space of a control, made where it has none yet; a new one does not act.
+    """Return the constraint of a control's space; create it, inactive, if it does not exist.
 
     Args:
         control: The object or bone.
-        space: What it goes along with.
-        carrying: How a new one would move it now, as ``carrying_of``, shape (4, 4); None for a bone
-            as from rest, and for all else as both stand.
-        nearly: By how much it may move it differently to count from rest, in radians.
+        space: What it is to move with.
+        effect: Required effect of a new one now, as ``effect_of``, shape (4, 4); by default a
+            bone of the same armature is relative to rest, anything else to the present matrices.
+        tolerance: Tolerance to the effect of a constraint relative to rest, in radians.
 
     Raises:
-        RigError: If nothing can go along with that as it stands.
+        RigError: If nothing can move with the space in its present pose.
     """
-    stands = _sound(space)
-    known = (each for each in constraints_of(control) if space_of(each) == space)
-    if (found := next(known, None)) is not None:
-        return found
-    is_own = bool(control.bone) and control.object == space.object
-    # Segments of a bone bend what an Armature constraint takes along.
-    is_simple = is_own and space.object.data.bones[space.bone].bbone_segments == 1
-    if is_simple and carrying is not None:
-        is_simple = _are_same(_from_rest(space), carrying, nearly, space)
+    space_matrix = _space_matrix(space)
+    matching = (owned for owned in constraints_of(control) if space_of(owned) == space)
+    if (existing := next(matching, None)) is not None:
+        return existing
+    is_same_armature = bool(control.bone) and control.object == space.object
+    # An Armature constraint follows the bends of a bone with segments: use Child Of for these.
+    use_rest = is_same_armature and space.object.data.bones[space.bone].bbone_segments == 1
+    if use_rest and effect is not None:
+        use_rest = _are_same(_from_rest(space), effect, tolerance, space)
     constraints = channels_of(control).constraints
-    made: Any = constraints.new("ARMATURE") if is_simple else constraints.new("CHILD_OF")
-    made.influence, made.name = 0.0, f"{SPACE} {label(space)}"
-    held = made.targets.new() if is_simple else made
-    held.target, held.subtarget = space.object, space.bone
-    if is_simple:
-        return made
-    # On a bone Child Of starts from the space of its armature, and ends in world space.
+    new: Any = constraints.new("ARMATURE") if use_rest else constraints.new("CHILD_OF")
+    new.influence, new.name = 0.0, f"{SPACE} {label(space)}"
+    target = new.targets.new() if use_rest else new
+    target.target, target.subtarget = space.object, space.bone
+    if use_rest:
+        return new
+    # Child Of on a bone starts in the space of its armature and ends in world space.
     start = array_of(control.object.matrix_world) if control.bone else np.eye(4)
-    if is_own and carrying is None:
-        stands, start = array_of(space.object.data.bones[space.bone].matrix_local), np.eye(4)
-    inverse = np.linalg.solve(stands, start if carrying is None else start @ carrying)
-    made.inverse_matrix = Matrix(inverse.tolist())
-    return made
+    if is_same_armature and effect is None:
+        space_matrix, start = array_of(space.object.data.bones[space.bone].matrix_local), np.eye(4)
+    inverse = np.linalg.solve(space_matrix, start if effect is None else start @ effect)
+    new.inverse_matrix = Matrix(inverse.tolist())
+    return new
 
 
 def replace_space(constraint: bpy.types.Constraint, control: Anchor, space: Anchor) -> None:
-    """Have a control go along with something else than by one of its spaces, when that acts.
+    """Replace one space of a control by another one that carries it alike.
 
-    It stays where it is, and the keys of the influence stay.
+    The control stays where it is, and keys of the influence stay.
 
     Raises:
-        RigError: If nothing can go along with that as it stands.
+        RigError: If nothing can move with the new space in its present pose.
     """
-    before = carried(control)
-    # What keys play cannot be put back to where it was.
-    nearly = SAME_CARRYING if is_keyed(control) else SAME_REST
-    made = add_space(control, space, carrying_of(control, constraint), nearly)
-    made.influence, made.mute = constraint.influence, constraint.mute
+    before = total_effect(control)
+    # A control with keys cannot be moved back, so it needs the smaller tolerance.
+    tolerance = SIMILAR_EFFECT if is_keyed(control) else SIMILAR_REST
+    new = add_space(control, space, effect_of(control, constraint), tolerance)
+    new.influence, new.mute = constraint.influence, constraint.mute
     constraints, name = channels_of(control).constraints, constraint.name
-    constraints.move(constraints.find(made.name), constraints.find(name))
+    constraints.move(constraints.find(new.name), constraints.find(name))
     constraints.remove(constraint)
-    # Keys are found by the name: Blender takes them along when that changes.
-    made.name = name
-    made.name = f"{SPACE} {label(space)}"
-    if not is_keyed(control) and not _are_same(before, carried(control), SAME, control):
+    # Keys find the constraint by its name, and follow when the name changes.
+    new.name = name
+    new.name = f"{SPACE} {label(space)}"
+    if not is_keyed(control) and not _are_same(before, total_effect(control), MIN_EFFECT, control):
         place(control, before @ unconstrained(control))
 
 
 def along_with(space: Anchor) -> list[tuple[Anchor, bpy.types.Constraint]]:
-    """Return the controls that can go along with something, and their spaces that do."""
+    """Return the controls with a space of an object or bone, and the constraints of these."""
     return [
         (control, constraint)
         for control in objects_and_bones()
@@ -184,14 +184,14 @@ def along_with(space: Anchor) -> list[tuple[Anchor, bpy.types.Constraint]]:
 
 
 def objects_and_bones() -> Iterator[Anchor]:
-    """Yield all objects of the file and their bones: whatever may have spaces."""
-    for each in bpy.data.objects:
-        yield Anchor(each)
-        yield from (Anchor(each, bone.name) for bone in (each.pose.bones if each.pose else ()))
+    """Yield all objects of the file and their bones, which may all have spaces."""
+    for owner in bpy.data.objects:
+        yield Anchor(owner)
+        yield from (Anchor(owner, bone.name) for bone in (owner.pose.bones if owner.pose else ()))
 
 
 def remove_space(control: Anchor, constraint: bpy.types.Constraint) -> None:
-    """Take a space away from a control, which stays where it is."""
+    """Remove a space of a control, which stays where it is."""
     if _acts(constraint):
         set_space(control, None)
     channels_of(control).constraints.remove(constraint)
@@ -200,49 +200,49 @@ def remove_space(control: Anchor, constraint: bpy.types.Constraint) -> None:
 def copy_spaces(
     source: Anchor, copy: Anchor, chains: Iterable[Mover], renamed: Callable[[str], str] = str
 ) -> None:
-    """Give a control the spaces of another one, the same one acting; it stays where it is.
+    """Give a control the spaces of another one, with the same active one; it stays where it is.
 
-    What would make a ring is left out.
+    Spaces that would make a dependency cycle are left out.
 
     Args:
         source: The other control.
         copy: The control.
-        chains: All that could move one with the other.
-        renamed: Tells the name of the bone or object that is meant instead of each.
+        chains: All chains that could move one with the other.
+        renamed: Maps the name of a bone or object to that of its counterpart.
     """
-    known, active = list(chains), acting(source)
+    known_chains, active = list(chains), acting(source)
     for constraint in constraints_of(source):
         space = space_of(constraint)
         if space is None or is_lost(constraint):
             continue
         name = renamed(label(space))
         if space.bone:
-            meant = Anchor(space.object, name if name in space.object.pose.bones else space.bone)
+            twin = Anchor(space.object, name if name in space.object.pose.bones else space.bone)
         else:
-            meant = Anchor(bpy.data.objects.get(name) or space.object)
-        if not makes_ring(copy, meant, known):
-            add_space(copy, meant)
+            twin = Anchor(bpy.data.objects.get(name) or space.object)
+        if not makes_ring(copy, twin, known_chains):
+            add_space(copy, twin)
             if constraint == active:
-                set_space(copy, meant)
+                set_space(copy, twin)
 
 
 def is_keyed(control: Anchor) -> bool:
-    """Tell whether an action moves a control."""
+    """Return whether an action animates a control."""
     if control.bone:
         return control.bone in animated_bones(control.object)
     return bool(list(curves(control.object)))
 
 
 def hangs(control: Anchor) -> bool:
-    """Tell whether a control has a parent, which would move it beside any space."""
+    """Return whether a control has a parent, which would move it in addition to any space."""
     return channels_of(control).parent is not None
 
 
 def check_control(control: Anchor) -> None:
-    """Raise if a control cannot have spaces, because it hangs under something already.
+    """Raise if a control cannot have spaces because it has a parent.
 
     Raises:
-        RigError: With what to do first.
+        RigError: The message says what to do first.
     """
     parent = channels_of(control).parent
     if parent is not None:
@@ -253,112 +253,110 @@ def check_control(control: Anchor) -> None:
 
 
 def check_space(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> None:
-    """Raise if a control cannot go along with something.
+    """Raise if a control cannot move with a space.
 
     Raises:
-        RigError: With what to do instead.
+        RigError: The message says what to do instead.
     """
     if makes_ring(control, space, chains):
         raise RigError(
             f"Space '{label(space)}' moves with '{label(control)}', or could by one of its"
             " constraints: choose another space, or delete that constraint."
         )
-    _sound(space)
+    _space_matrix(space)
 
 
 def makes_ring(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool:
-    """Tell whether a control moves what it would go along with, in any way but by drivers.
+    """Return whether a space depends on a control, in any way except by drivers.
 
-    Spaces count that do not act: they may at other frames, and Blender calls that a ring as well.
+    Inactive spaces count: they may be active at other frames, and Blender reports a cycle as well.
 
     Args:
         control: The object or bone.
-        space: What it would go along with.
-        chains: All chains; what these write moves with their targets.
+        space: What it would move with.
+        chains: All chains; the bones that they write depend on their targets.
     """
-    moved_by = Dependencies(use_drivers=False)
-    moved_by.add_anchor(space)
+    movers = Dependencies(use_drivers=False)
+    movers.add_anchor(space)
     waiting = list(chains)
 
-    def moves_it(chain: Mover) -> bool:
+    def moves_space(chain: Mover) -> bool:
         uid = chain.object.session_uid
-        return any((uid, name) in moved_by.points for name in chain.bones)
+        return any((uid, name) in movers.points for name in chain.bones)
 
-    while found := [each for each in waiting if moves_it(each)]:
-        waiting = [each for each in waiting if each not in found]
-        for chain in found:
+    while dependent := [chain for chain in waiting if moves_space(chain)]:
+        waiting = [chain for chain in waiting if chain not in dependent]
+        for chain in dependent:
             for anchor in chain.anchors:
-                moved_by.add_anchor(anchor)
-            moved_by.add_chain(chain.object, chain.bones[0])
+                movers.add_anchor(anchor)
+            movers.add_chain(chain.object, chain.bones[0])
     uid = control.object.session_uid
     if not control.bone:
-        return uid in moved_by.owners
-    is_carrier = space.object == control.object and not space.bone
-    return is_carrier or (uid, control.bone) in moved_by.points
+        return uid in movers.owners
+    is_armature = space.object == control.object and not space.bone
+    return is_armature or (uid, control.bone) in movers.points
 
 
 def unconstrained(control: Anchor) -> Array:
-    """Return where its channels alone put a control without parent, shape (4, 4).
+    """Return the matrix (4, 4) of a control by its channels alone, without parent.
 
-    Of objects in world space, of bones in the space of their armature.
+    The space is the world for objects, and the armature for bones.
     """
-    moved = channels_of(control)
-    basis = array_of(moved.matrix_basis)
-    if isinstance(moved, bpy.types.PoseBone):
-        return array_of(moved.bone.matrix_local) @ basis
+    owner = channels_of(control)
+    basis = array_of(owner.matrix_basis)
+    if isinstance(owner, bpy.types.PoseBone):
+        return array_of(owner.bone.matrix_local) @ basis
     return basis
 
 
-def carried(control: Anchor, gone: Container[Anchor | None] = ()) -> Array:
-    """Return how its spaces move a control from where its channels put it, shape (4, 4).
-
-    In the space of ``unconstrained``.
+def total_effect(control: Anchor, deleted: Container[Anchor | None] = ()) -> Array:
+    """Return the effect of a control's spaces on its unconstrained matrix, shape (4, 4).
 
     Args:
-        control: The object or bone.
-        gone: What moves it no more.
+        control: The object or bone, in the space of ``unconstrained``.
+        deleted: Objects and bones whose spaces are left out.
     """
-    carrying = np.eye(4)
+    effect = np.eye(4)
     for constraint in constraints_of(control):
-        is_left = not is_lost(constraint) and space_of(constraint) not in gone
+        is_left = not is_lost(constraint) and space_of(constraint) not in deleted
         if _acts(constraint) and is_left:
-            carrying = carrying_of(control, constraint) @ carrying
-    return carrying
+            effect = effect_of(control, constraint) @ effect
+    return effect
 
 
 def _acts(constraint: bpy.types.Constraint) -> bool:
     return not constraint.mute and constraint.influence >= ACTING
 
 
-def carrying_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
-    """Return how one space moves a control while it acts, as ``carried``."""
+def effect_of(control: Anchor, constraint: bpy.types.Constraint) -> Array:
+    """Return the effect of one space on a control while it is active, as ``total_effect``."""
     space = space_of(constraint)
     assert space is not None
     if constraint.type == "ARMATURE":
         return _from_rest(space)
-    held: Any = constraint
-    moved: Array = matrix_of(space) @ array_of(held.inverse_matrix)
-    return np.linalg.solve(array_of(control.object.matrix_world), moved) if control.bone else moved
+    child_of: Any = constraint
+    world: Array = matrix_of(space) @ array_of(child_of.inverse_matrix)
+    return np.linalg.solve(array_of(control.object.matrix_world), world) if control.bone else world
 
 
-def _are_same(first: Array, second: Array, nearly: float, anchor: Anchor) -> bool:
-    """Tell whether two ways to carry an anchor are the same, its place as far as floats tell."""
-    size = max(1.0, *np.abs(matrix_of(anchor)[:3, 3]).tolist())
+def _are_same(first: Array, second: Array, tolerance: float, anchor: Anchor) -> bool:
+    """Return whether two effects on an anchor are the same, up to rounding of large coordinates."""
+    scale = max(1.0, *np.abs(matrix_of(anchor)[:3, 3]).tolist())
     if anchor.bone:
         rest = array_of(anchor.object.data.bones[anchor.bone].matrix_local)
-        size = max(size, *np.abs(rest[:3, 3]).tolist())
-    off = np.abs(first - second)[:3] / (1.0, 1.0, 1.0, size)
-    return bool(off.max() <= nearly)
+        scale = max(scale, *np.abs(rest[:3, 3]).tolist())
+    difference = np.abs(first - second)[:3] / (1.0, 1.0, 1.0, scale)
+    return bool(difference.max() <= tolerance)
 
 
 def _from_rest(space: Anchor) -> Array:
-    """Return what takes a bone from where it is at rest to where it is, shape (4, 4)."""
+    """Return the matrix (4, 4) from the rest pose to the present pose of a bone."""
     bone = space.object.pose.bones[space.bone]
     return array_of(bone.matrix) @ np.linalg.inv(array_of(bone.bone.matrix_local))
 
 
 def move_to(anchor: Anchor, matrix: Array) -> None:
-    """Move an object or a bone to a world matrix without scale; its own scale stays.
+    """Move an object or a bone to a world matrix without scale; its own scale does not change.
 
     Its orientation (``rotation.orientation``) becomes that of the matrix, also with negative scale.
     """
@@ -367,57 +365,57 @@ def move_to(anchor: Anchor, matrix: Array) -> None:
     place(anchor, matrix)
 
 
-def place(anchor: Anchor, matrix: Array, carrying: Array | None = None) -> None:
-    """Move an object or a bone to a place, through the space that acts; its own scale stays.
+def place(anchor: Anchor, matrix: Array, effect: Array | None = None) -> None:
+    """Move an object or a bone to a matrix through its active space; its scale does not change.
 
-    Also where that is sheared, the orientation becomes that of the matrix: its Y and the plane of
-    its Y and Z are those that the space shows.
+    The orientation becomes that of the matrix even if the space is sheared: the Y axis, and the
+    plane of Y and Z, are shown as in the matrix.
 
     Args:
         anchor: The object or bone.
-        matrix: Of world space, of a bone in the space of its armature, shape (4, 4).
-        carrying: How its spaces move it from there, shape (4, 4); None for how they do now.
+        matrix: World matrix, for bones in the space of their armature, shape (4, 4).
+        effect: Effect of its spaces, shape (4, 4); by default the present one.
     """
-    moved = channels_of(anchor)
-    carrying = carried(anchor) if carrying is None else carrying
-    scale = moved.scale.copy()
+    owner = channels_of(anchor)
+    effect = total_effect(anchor) if effect is None else effect
+    scale = owner.scale.copy()
     _, y, z = np.where(np.array(scale) < 0.0, -1.0, 1.0)
-    placed = np.linalg.inv(carrying) @ matrix
-    placed[:3, :3] = rotation.orientation(placed[:3, :3]) * np.array([y * z, y, z])
-    before = _rotation(moved)
-    if isinstance(moved, bpy.types.PoseBone):
-        moved.matrix = Matrix(placed.tolist())
+    channel_matrix = np.linalg.inv(effect) @ matrix
+    channel_matrix[:3, :3] = rotation.orientation(channel_matrix[:3, :3]) * np.array([y * z, y, z])
+    before = _rotation(owner)
+    if isinstance(owner, bpy.types.PoseBone):
+        owner.matrix = Matrix(channel_matrix.tolist())
     else:
-        moved.matrix_world = Matrix(placed.tolist())
-    moved.scale = scale
+        owner.matrix_world = Matrix(channel_matrix.tolist())
+    owner.scale = scale
     if before is not None:
-        # The same turn, told as near as can be to the one before: between keys nothing spins.
-        after = _rotation(moved)
+        # Write the same rotation close to the former values, so that nothing spins between keys.
+        after = _rotation(owner)
         after.make_compatible(before)
-        setattr(moved, rotation_property(moved), after)
+        setattr(owner, rotation_property(owner), after)
 
 
-def rotation_property(moved: bpy.types.Object | bpy.types.PoseBone) -> str:
-    """Return the property of an object or a bone that holds its rotation."""
-    return property_of_mode(MODE_NUMBERS[moved.rotation_mode])
+def rotation_property(owner: bpy.types.Object | bpy.types.PoseBone) -> str:
+    """Return the name of the rotation property of an object or a bone."""
+    return property_of_mode(MODE_NUMBERS[owner.rotation_mode])
 
 
-def _rotation(moved: bpy.types.Object | bpy.types.PoseBone) -> Any:
-    """Return a copy of its rotation; None for axis and angle."""
-    if moved.rotation_mode == "AXIS_ANGLE":
+def _rotation(owner: bpy.types.Object | bpy.types.PoseBone) -> Any:
+    """Return a copy of the rotation; None in axis-angle mode, which has no compatible form."""
+    if owner.rotation_mode == "AXIS_ANGLE":
         return None
-    return getattr(moved, rotation_property(moved)).copy()
+    return getattr(owner, rotation_property(owner)).copy()
 
 
-def _sound(space: Anchor) -> Array:
-    """Return where a space stands, world space, shape (4, 4).
+def _space_matrix(space: Anchor) -> Array:
+    """Return the matrix (4, 4) of a space, world space.
 
     Raises:
-        RigError: If that is nowhere, or so flat that nothing can be placed in it.
+        RigError: If it is not finite, or so flat that nothing can be placed in it.
     """
     matrix = finite_place(space, "space")
     sides = np.linalg.svd(matrix[:3, :3], compute_uv=False)
-    if sides[-1] <= FLAT * sides[0]:
+    if sides[-1] <= MIN_SCALE_RATIO * sides[0]:
         raise RigError(
             f"Space '{label(space)}' has a scale of zero, so nothing can go along with it:"
             " choose another space."
@@ -426,14 +424,14 @@ def _sound(space: Anchor) -> Array:
 
 
 def finite_place(anchor: Anchor, word: str) -> Array:
-    """Return where an object or a bone stands, world space, shape (4, 4).
+    """Return the matrix (4, 4) of an object or a bone, world space.
 
     Args:
         anchor: The object or bone.
-        word: What it is, such as "target".
+        word: What it is in messages, for example "target".
 
     Raises:
-        RigError: If there is no such bone, or that is nowhere.
+        RigError: If the bone does not exist, or the matrix is not finite.
     """
     matrix = matrix_of(anchor)
     if not np.isfinite(matrix).all():

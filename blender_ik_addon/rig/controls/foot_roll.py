@@ -1,7 +1,7 @@
-"""Foot roll: bones between the control of a foot and its ankle that drivers of Blender's own turn.
+"""Foot roll: bones between a foot's control and its ankle, turned by drivers of Blender.
 
-A file plays them without the extension: each driver adds up one custom property of the control, and
-its curve tells the angle. No Python is in them, so whether scripts may run does not matter.
+A file plays them without the extension: each driver sums one custom property of the control, and
+its curve gives the angle. They contain no Python, so scripts need not be allowed to run.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ DESCRIPTIONS = {
     " the tip of the toes",
     BANK: "Turns the foot about an edge of its sole: above zero the outer, below zero the inner",
 }
-HALF_TURN, BENT = math.pi, math.pi / 4.0
+HALF_TURN, BALL_ANGLE = math.pi, math.pi / 4.0
 
 
 @dataclass(frozen=True)
 class Pivot:
-    """What turns a foot about one of its places.
+    """A bone that turns a foot about one of its places.
 
     Attributes:
-        word: Which place, for the name of its bone.
-        axis: Index of the axis that it turns about: 0 across the foot, 1 along it.
-        channel: The custom property that turns it.
-        points: The curve from that to the angle, radians, in rising order.
+        word: The place, for the name of the bone.
+        axis: Index of the axis of rotation: 0 across the foot, 1 along it.
+        channel: The custom property of the control that turns it.
+        points: The curve from the property to the angle, radians, in rising order.
     """
 
     word: str
@@ -45,41 +45,41 @@ class Pivot:
 
 
 def pivots(*, has_ball: bool, outward: float) -> list[Pivot]:
-    """Return what turns a foot, from its control to its ankle.
+    """Return the pivots of a foot, from its control to its ankle.
 
     Args:
-        has_ball: Whether there are toes that stay on the floor as it turns about the ball.
-        outward: The sign of a turn about the way forward that leans the foot outward.
+        has_ball: Whether there are toes that stay on the floor while the foot turns about the ball.
+        outward: Sign of a turn about the forward axis that leans the foot outward.
     """
-    flat = (-HALF_TURN, 0.0)
+    start = (-HALF_TURN, 0.0)
     over = [(math.pi / 2.0, -math.pi / 2.0), (HALF_TURN, -HALF_TURN)]
-    found = [
-        Pivot("Outer", 1, BANK, [flat, (0.0, 0.0), (HALF_TURN, outward * HALF_TURN)]),
+    result = [
+        Pivot("Outer", 1, BANK, [start, (0.0, 0.0), (HALF_TURN, outward * HALF_TURN)]),
         Pivot("Inner", 1, BANK, [(-HALF_TURN, -outward * HALF_TURN), (0.0, 0.0)]),
         Pivot("Heel", 0, ROLL, [(-HALF_TURN, HALF_TURN), (0.0, 0.0)]),
-        Pivot("Tip", 0, ROLL, [flat, (BENT if has_ball else 0.0, 0.0), *over]),
+        Pivot("Tip", 0, ROLL, [start, (BALL_ANGLE if has_ball else 0.0, 0.0), *over]),
     ]
     if has_ball:
-        bent = [(0.0, 0.0), (BENT, -BENT), (math.pi / 2.0, 0.0)]
-        found.append(Pivot("Ball", 0, ROLL, [flat, *bent]))
-    return found
+        bent = [(0.0, 0.0), (BALL_ANGLE, -BALL_ANGLE), (math.pi / 2.0, 0.0)]
+        result.append(Pivot("Ball", 0, ROLL, [start, *bent]))
+    return result
 
 
 def add_channels(control: Anchor) -> None:
-    """Give a control the properties that turn its foot; those that it lacks are zero."""
+    """Give a control the properties that turn its foot; keep the values of existing ones."""
     bone = control.object.pose.bones[control.bone]
     for name, description in DESCRIPTIONS.items():
         bone[name] = bone.get(name, 0.0)
-        shown: Any = bone.id_properties_ui(name)
-        shown.update(
+        ui: Any = bone.id_properties_ui(name)
+        ui.update(
             min=-HALF_TURN, max=HALF_TURN, default=0.0, subtype="ANGLE", description=description
         )
         bone.property_overridable_library_set(f'["{name}"]', True)
 
 
-def drive(turned: Anchor, control: Anchor, pivot: Pivot) -> None:
-    """Have a property of a control turn a bone, whose rotation mode is one of Euler angles."""
-    bone = turned.object.pose.bones[turned.bone]
+def add_driver(bone_anchor: Anchor, control: Anchor, pivot: Pivot) -> None:
+    """Add a driver with which a property of a control turns a bone in an Euler rotation mode."""
+    bone = bone_anchor.object.pose.bones[bone_anchor.bone]
     curve: Any = bone.driver_add("rotation_euler", pivot.axis)
     for modifier in list(curve.modifiers):
         curve.modifiers.remove(modifier)
@@ -98,25 +98,25 @@ def drive(turned: Anchor, control: Anchor, pivot: Pivot) -> None:
 
 
 def is_mechanism(anchor: Anchor) -> bool:
-    """Tell whether a bone stands between a control and what follows it."""
+    """Return whether a bone is between a control and its target."""
     bone = anchor.object.data.bones.get(anchor.bone) if anchor.bone else None
     return bone is not None and MECHANISM in bone.collections
 
 
 def mechanism_of(target: Anchor) -> list[Anchor]:
     """Return the bones between a target and its control, the target first; empty without."""
-    found: list[Anchor] = []
+    mechanism: list[Anchor] = []
     while is_mechanism(target):
-        found.append(target)
+        mechanism.append(target)
         parent = target.object.data.bones[target.bone].parent
         if parent is None:
             break
         target = Anchor(target.object, parent.name)
-    return found
+    return mechanism
 
 
 def control_above(target: Anchor) -> Anchor:
-    """Return what people move for a target to move: the control of its mechanism, or itself."""
+    """Return the control that moves a target: the parent of its mechanism, or the target itself."""
     mechanism = mechanism_of(target)
     if not mechanism:
         return target
@@ -125,35 +125,37 @@ def control_above(target: Anchor) -> Anchor:
 
 
 def has_lost_control(target: Anchor) -> bool:
-    """Tell whether nothing rolls the mechanism of a target: somebody has deleted its control."""
+    """Return whether a mechanism has lost the control that rolls it, by deletion."""
     control = control_above(target)
     pose = control.object.pose
     return is_mechanism(target) and pose is not None and pose.bones[control.bone].get(ROLL) is None
 
 
 def hangs_on(control: Anchor, bones: Sequence[Anchor]) -> bool:
-    """Tell whether a control is a bone right under one of some bones."""
+    """Return whether a control is a bone whose parent is one of some bones."""
     bone = control.object.data.bones.get(control.bone) if control.bone else None
     parent = None if bone is None else bone.parent
     return parent is not None and Anchor(control.object, parent.name) in bones
 
 
 def control_goal(world: Array, goal: Array, target: Array, control: Array) -> Array:
-    """Return where a control puts its target at goals, as its foot is rolled now, (..., 4, 4).
+    """Return the world matrices (..., 4, 4) of a control that put its target at goals.
+
+    The foot stays rolled as it is.
 
     Args:
-        world: What takes places of their armature to the world, shape (..., 4, 4).
-        goal: World matrices, shape (..., 4, 4).
-        target: Where the target is in the armature, shape (..., 4, 4).
-        control: Where the control is, shape (..., 4, 4).
+        world: Matrices from armature space to world space, shape (..., 4, 4).
+        goal: World matrices of the target, shape (..., 4, 4).
+        target: Matrices of the target, armature space, shape (..., 4, 4).
+        control: Matrices of the control, armature space, shape (..., 4, 4).
     """
-    # In the space of the armature: only there is what lies between them rigid.
+    # The bones between them are rigid in armature space only.
     between = np.linalg.inv(rigid(target)) @ rigid(control)
     return rigid(world @ rigid(np.linalg.inv(world) @ goal) @ between)
 
 
 def rigid(matrices: Array) -> Array:
     """Return matrices (..., 4, 4) without scale and shear."""
-    found = matrices.copy()
-    found[..., :3, :3] = rotation.orientation(matrices[..., :3, :3])
-    return found
+    result = matrices.copy()
+    result[..., :3, :3] = rotation.orientation(matrices[..., :3, :3])
+    return result

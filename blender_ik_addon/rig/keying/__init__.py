@@ -1,1 +1,1 @@
-"""Keys and drivers: what is played, baked, split, moved and renumbered."""
+"""Keys and drivers: played, baked, split, moved and renumbered."""

@@ -1,4 +1,4 @@
-"""Keys of what chains have written at the frames of a bake, and whether they play."""
+"""Keys of baked channels, and which chains and keys play."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ...core.algebra.arithmetic import Array
 from ..reading.animation import curves
 from ..reading.refusals import RigError
 from .keys import ChannelKeys, write_keys
-from .reduction import needed
+from .reduction import needed_keys
 from .renumbering import paths_of_chain
 from .written import Channel
 
 
 def stepped(frames: Iterable[int], step: int) -> list[list[int]]:
-    """Return every so many frames of each run without gaps, always with its last one.
+    """Return every step-th frame of each run without gaps, and always its last one.
 
     Args:
-        frames: In rising order.
-        step: One for all.
+        frames: Frames in rising order.
+        step: The step, the same for all runs.
 
     Returns:
         The frames of each run.
@@ -37,12 +37,12 @@ def stepped(frames: Iterable[int], step: int) -> list[list[int]]:
 
 
 def not_baked(chain: str, frame: int, why: str) -> RigError:
-    """Return what to say of a chain that cannot be solved at a frame."""
+    """Return the error for a chain that cannot be solved at a frame."""
     return RigError(f"Chain '{chain}' cannot be baked at frame {frame}: {why}")
 
 
 def never_moved(chain: str, why: str) -> RigError:
-    """Return what to say of a chain that is solved at no frame, and of its status at the last."""
+    """Return the error for a chain that is solved at no frame, with its last status as reason."""
     reason = why.removesuffix(".")
     return RigError(f"Chain '{chain}' moves nothing in this range: {reason}.")
 
@@ -55,16 +55,15 @@ def key(
     tolerance: float,
     interpolation: str = "LINEAR",
 ) -> None:
-    """Key what has been read of channels, without jumps from frame to frame.
+    """Key values of channels, without jumps from frame to frame.
 
     Args:
         armature_object: The original object.
-        runs: Frames in rising order. Keys between those of one run are replaced, keys between runs
-            stay.
-        channels: To key, c of them.
-        values: Shape (f, c), for the f frames of all runs.
-        tolerance: What keys that are left out may change, see ``reduction.needed``.
-        interpolation: Of the keys, as Blender names it.
+        runs: Frames in rising order. Keys within a run are replaced, keys between runs stay.
+        channels: The c channels.
+        values: Values at the f frames of all runs, shape (f, c).
+        tolerance: Tolerance for leaving out keys, as for ``reduction.needed_keys``.
+        interpolation: Interpolation of the keys, as Blender names it.
     """
     values, columns = _continuous(values, channels), _columns(channels)
     lengths = {bone.name: float(bone.length) for bone in armature_object.data.bones}
@@ -73,47 +72,42 @@ def key(
         frames, part = np.array(run, dtype=np.float64), values[start : start + len(run)]
         start += len(run)
         keys: list[ChannelKeys] = []
-        for (bone, prop), own in columns.items():
-            rows = needed(frames, part[:, own], prop, lengths[bone], tolerance)
-            keys += [ChannelKeys(*channels[i], frames[rows], part[rows, i]) for i in own]
+        for (bone, prop), indices in columns.items():
+            rows = needed_keys(frames, part[:, indices], prop, lengths[bone], tolerance)
+            keys += [ChannelKeys(*channels[i], frames[rows], part[rows, i]) for i in indices]
         write_keys(armature_object, keys, interpolation)
 
 
 def _columns(channels: Iterable[Channel]) -> dict[tuple[str, str], list[int]]:
-    """Return the numbers of the channels of each property, by bone and property."""
+    """Return the indices of the channels of each property, by bone and property."""
     columns: dict[tuple[str, str], list[int]] = {}
-    for number, channel in enumerate(channels):
-        columns.setdefault((channel.bone, channel.prop), []).append(number)
+    for index, channel in enumerate(channels):
+        columns.setdefault((channel.bone, channel.prop), []).append(index)
     return columns
 
 
 def may_move(armature_object: bpy.types.Object, index: int) -> bool:
-    """Tell whether a chain is not muted, or may be unmuted at another frame."""
+    """Return whether a chain is not muted, or may be unmuted at another frame."""
     settings = armature_object.chain_ik.chains[index]
     return not settings.mute or is_animated(armature_object, index, "mute")
 
 
 def may_pose(armature_object: bpy.types.Object, index: int) -> bool:
-    """Tell whether a chain may move, and has an influence here or may have one elsewhere."""
+    """Return whether a chain may move, with an influence above zero now or maybe elsewhere."""
     settings = armature_object.chain_ik.chains[index]
     has_influence = settings.influence > 0.0 or is_animated(armature_object, index, "influence")
     return has_influence and may_move(armature_object, index)
 
 
 def mute_for_good(armature_object: bpy.types.Object, index: int) -> None:
-    """Mute a chain, and the keys and drivers that would unmute it, so that baked keys play.
-
-    Args:
-        armature_object: The original object.
-        index: Of the chain.
-    """
+    """Mute a chain, and the keys and drivers that would unmute it, so that baked keys play."""
     for curve in _animating(armature_object, index, "mute"):
         curve.mute = True
     armature_object.chain_ik.chains[index].mute = True
 
 
 def live_for_good(armature_object: bpy.types.Object, index: int) -> None:
-    """Have a chain pose its bones whatever keys and drivers of its muting and influence say."""
+    """Unmute a chain at full influence, and mute the keys and drivers of both settings."""
     for setting in ("mute", "influence"):
         for curve in _animating(armature_object, index, setting):
             curve.mute = True
@@ -122,7 +116,7 @@ def live_for_good(armature_object: bpy.types.Object, index: int) -> None:
 
 
 def is_animated(armature_object: bpy.types.Object, index: int, setting: str) -> bool:
-    """Tell whether keys or drivers that are not muted change a chain's setting."""
+    """Return whether keys or drivers that are not muted change a chain's setting."""
     return any(not curve.mute for curve in _animating(armature_object, index, setting))
 
 
@@ -137,11 +131,11 @@ def _animating(
 
 
 def _continuous(values: Array, channels: Sequence[Channel]) -> Array:
-    """Return values (f, c) of the same rotations without jumps, so that curves can be read."""
+    """Return values (f, c) of the same rotations without jumps, so that the curves are readable."""
     values = values.copy()
-    for (_, prop), own in _columns(channels).items():
+    for (_, prop), indices in _columns(channels).items():
         if prop == "rotation_euler":
-            values[:, own] = np.unwrap(values[:, own], axis=0)
-        elif prop == "rotation_quaternion" and len(own) == 4:
-            values[:, own] = rotation.without_flips(values[:, own])
+            values[:, indices] = np.unwrap(values[:, indices], axis=0)
+        elif prop == "rotation_quaternion" and len(indices) == 4:
+            values[:, indices] = rotation.without_flips(values[:, indices])
     return values

@@ -1,4 +1,4 @@
-"""Keys put on F-curves so that what they play stays as it is."""
+"""Keys on F-curves that do not change what the curves play."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import bpy
 
 
-def interpolate(curve: bpy.types.FCurve, frame: float, interpolation: Any) -> None:
-    """Give the key at a frame an interpolation, as Blender names it; to be called once it is there.
+def set_interpolation(curve: bpy.types.FCurve, frame: float, interpolation: Any) -> None:
+    """Set the interpolation of an existing key, as Blender names it.
 
-    Blender gives a new key that of the key before it, which may be there for another end.
+    Blender gives a new key the interpolation of the preceding one, which may not fit.
     """
     for point in curve.keyframe_points:
         if point.co.x == frame:
@@ -19,17 +19,17 @@ def interpolate(curve: bpy.types.FCurve, frame: float, interpolation: Any) -> No
 
 
 def split(curve: bpy.types.FCurve, frame: float) -> None:
-    """Put a key on a curve without changing what it plays; one that is there keeps its place.
+    """Insert a key without changing what a curve plays; keep an existing key at the frame.
 
-    What comes after it does not change what the curve plays up to it. Blender splits Bezier
-    segments exactly where handles are free, and other ones anew.
+    Later keys then do not change what the curve plays up to the frame. Blender splits Bezier
+    segments exactly if handles are free, and recomputes them otherwise.
     """
     points = sorted(curve.keyframe_points, key=lambda point: point.co.x)
     before = [point for point in points if point.co.x <= frame]
     after = [point for point in points if point.co.x > frame]
     for point in (*before[-1:], *after[:1]):
         if point.interpolation == "BEZIER" or point.co.x == frame:
-            _free(point)
+            _free_handles(point)
     if before and before[-1].co.x == frame:
         return
     value = curve.evaluate(frame)
@@ -38,24 +38,24 @@ def split(curve: bpy.types.FCurve, frame: float) -> None:
         return
     nearest = before[-1] if before else after[0]
     kind, is_level = nearest.interpolation, value == nearest.co.y
-    # Beyond its keys a curve goes straight on, and a new key is of the kind of the nearest one.
-    is_beyond = not (before and after)
-    if is_beyond and kind != "BEZIER" and (kind == "ELASTIC" or not is_level):
+    # Outside of its keys a curve continues straight, and a new key takes the nearest one's type.
+    is_outside = not (before and after)
+    if is_outside and kind != "BEZIER" and (kind == "ELASTIC" or not is_level):
         kind = "LINEAR"
         if before:
             nearest.interpolation = kind
-    # References to points are void once one is added.
+    # Inserting a point invalidates references to points.
     added = curve.keyframe_points.insert(frame, value, options={"FAST"})
     added.interpolation = kind
     if kind == "BEZIER":
-        if is_beyond:
+        if is_outside:
             _straighten(curve, added, is_last=bool(before))
-        _free(added)
+        _free_handles(added)
     curve.keyframe_points.sort()
 
 
 def _straighten(curve: bpy.types.FCurve, added: bpy.types.Keyframe, *, is_last: bool) -> None:
-    """Have a curve go straight to its first or last key, and on from there."""
+    """Make a curve straight up to its first or last key, and beyond."""
     points = curve.keyframe_points
     if is_last:
         points[-2].handle_right_type = "VECTOR"
@@ -63,9 +63,9 @@ def _straighten(curve: bpy.types.FCurve, added: bpy.types.Keyframe, *, is_last: 
         points[1].handle_left_type = "VECTOR"
     added.handle_left_type = added.handle_right_type = "VECTOR"
     curve.update()
-    _free(points[-2 if is_last else 1])
+    _free_handles(points[-2 if is_last else 1])
 
 
-def _free(point: bpy.types.Keyframe) -> None:
-    """Have handles of a key stay where they are, whatever comes beside it."""
+def _free_handles(point: bpy.types.Keyframe) -> None:
+    """Fix the handles of a key, so that keys beside it do not move them."""
     point.handle_left_type = point.handle_right_type = "FREE"

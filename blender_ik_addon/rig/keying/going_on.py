@@ -1,4 +1,4 @@
-"""Which armature objects pose otherwise when the frames before are left out."""
+"""Armature objects whose poses depend on earlier frames."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ LiveRigs = Mapping[bpy.types.Object, Sequence[ChainSpec]]
 
 
 def going_on(rigs: LiveRigs) -> set[int]:
-    """Return the armature objects with chains that go on from frame to frame, or hang on such ones.
+    """Return the armature objects whose chains depend on earlier frames, also through others.
 
     Args:
-        rigs: All of a scene.
+        rigs: All armature objects of a scene.
 
     Returns:
         Session uids.
     """
-    found = {
+    dependent = {
         rig.session_uid
         for rig, chains in rigs.items()
         if any(spec.goes_on or spec.start_from is StartFrom.CURRENT for spec in chains)
     }
-    moved = rigs.items() if found else ()
-    owners = {rig.session_uid: movers(rig, chains).owners for rig, chains in moved}
-    while more := {uid for uid in owners.keys() - found if owners[uid] & found}:
-        found |= more
-    return found
+    items = rigs.items() if dependent else ()
+    owners = {rig.session_uid: dependencies_of(rig, chains).owners for rig, chains in items}
+    while added := {uid for uid in owners.keys() - dependent if owners[uid] & dependent}:
+        dependent |= added
+    return dependent
 
 
-def movers(rig: bpy.types.Object, chains: Iterable[ChainSpec]) -> Dependencies:
-    """Return what chains of an armature object hang on."""
-    found, skeleton = Dependencies(), skeleton_of(rig)
+def dependencies_of(rig: bpy.types.Object, chains: Iterable[ChainSpec]) -> Dependencies:
+    """Return the dependencies of an armature object's chains."""
+    dependencies, skeleton = Dependencies(), skeleton_of(rig)
     for spec in chains:
         for anchor in spec.anchors:
-            found.add_anchor(anchor)
+            dependencies.add_anchor(anchor)
         plan = plan_or_none(skeleton, spec)
         if plan is not None:
-            found.add_chain(rig, skeleton.names[int(plan.written[0])])
-    return found
+            dependencies.add_chain(rig, skeleton.names[int(plan.written[0])])
+    return dependencies

@@ -1,4 +1,4 @@
-"""What channels play up to a frame, as keys, where keys that come later would change it."""
+"""Keys that keep what channels play up to a frame, when later keys would change it."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from .playing import frame_kept, live_off
 from .written import Channel
 
 Channels = Mapping[bpy.types.Object, Collection[Channel]]
-"""What will be keyed, by original object; a channel without a bone is a setting, by its path."""
+"""Channels to key, by original object; a channel without a bone is a setting, by its path."""
 
 
 def hold_play(channels: Channels, last: int, scene: bpy.types.Scene) -> None:
-    """Key channels at each frame up to one as they play, where their own keys do not tell that.
+    """Key channels at each frame up to one as they play, if their own keys do not define that.
 
-    These have modifiers, or strips of the NLA play them: with a key more cycles become longer, and
-    before its first key an action holds over the strips.
+    This concerns channels with modifiers, or played by NLA strips: another key makes cycles longer,
+    and an action holds its first key over the strips before it.
 
     Args:
-        channels: What will be keyed after that frame.
-        last: The frame.
-        scene: To play, from its first frame on; it is left as it stood.
+        channels: Channels that will be keyed after the last frame.
+        last: The last frame.
+        scene: The scene to play, from its first frame on; it is restored afterwards.
     """
     frames = range(min(scene.frame_start, last), last + 1)
-    for owner, own in channels.items():
-        found = _modified(owner, own)
-        values = [[curve.evaluate(frame) for frame in frames] for curve in found.values()]
-        _write(owner, found, frames, values)
-    by_strips = {owner: _played_by_strips(owner, own) for owner, own in channels.items()}
+    for owner, chosen in channels.items():
+        modified = _modified(owner, chosen)
+        values = [[curve.evaluate(frame) for frame in frames] for curve in modified.values()]
+        _write(owner, modified, frames, values)
+    by_strips = {owner: _played_by_strips(owner, chosen) for owner, chosen in channels.items()}
     played: dict[bpy.types.Object, list[list[float]]] = {owner: [] for owner in by_strips}
     if not any(by_strips.values()):
         return
     with live_off(scene), frame_kept(scene, is_reading=True):
         for frame in frames:
             scene.frame_set(frame)
-            for owner, own in by_strips.items():
-                played[owner].append([value_of(owner, each) for each in own])
-    for owner, own in by_strips.items():
-        _write(owner, own, frames, np.array(played[owner]).T.tolist())
+            for owner, chosen in by_strips.items():
+                played[owner].append([value_of(owner, channel) for channel in chosen])
+    for owner, chosen in by_strips.items():
+        _write(owner, chosen, frames, np.array(played[owner]).T.tolist())
 
 
 def _write(
     owner: bpy.types.Object, channels: Iterable[Channel], frames: range, values: list[list[float]]
 ) -> None:
-    """Key channels at frames, a list of values each."""
-    at = np.array(frames, dtype=np.float64)
+    """Key channels at frames; the values are one list per channel."""
+    times = np.array(frames, dtype=np.float64)
     rows = zip(channels, values, strict=True)
-    keys = [ChannelKeys(*channel, at, np.array(row)) for channel, row in rows]
+    keys = [ChannelKeys(*channel, times, np.array(row)) for channel, row in rows]
     if keys:
         write_keys(owner, keys)
 
@@ -60,20 +60,20 @@ def _write(
 def _modified(
     owner: bpy.types.Object, channels: Iterable[Channel]
 ) -> dict[Channel, bpy.types.FCurve]:
-    """Return the curves of channels that modifiers act on."""
-    own = {(curve.data_path, curve.array_index): curve for curve in curves(owner)}
-    found = {channel: own.get(_path_of(channel)) for channel in channels}
+    """Return the curves of channels with active modifiers."""
+    known = {(curve.data_path, curve.array_index): curve for curve in curves(owner)}
+    channel_curves = {channel: known.get(_path_of(channel)) for channel in channels}
     return {
         channel: curve
-        for channel, curve in found.items()
-        if curve is not None and any(not each.mute for each in curve.modifiers)
+        for channel, curve in channel_curves.items()
+        if curve is not None and any(not modifier.mute for modifier in curve.modifiers)
     }
 
 
 def _played_by_strips(owner: bpy.types.Object, channels: Iterable[Channel]) -> list[Channel]:
-    """Return the channels that strips play and the action does not."""
-    own = {(curve.data_path, curve.array_index) for curve in curves(owner)}
-    by_strips = {(curve.data_path, curve.array_index) for curve in strip_curves(owner)} - own
+    """Return the channels that NLA strips play and the action does not."""
+    keyed = {(curve.data_path, curve.array_index) for curve in curves(owner)}
+    by_strips = {(curve.data_path, curve.array_index) for curve in strip_curves(owner)} - keyed
     return [channel for channel in channels if _path_of(channel) in by_strips]
 
 
@@ -82,6 +82,6 @@ def _path_of(channel: Channel) -> tuple[str, int]:
 
 
 def value_of(owner: bpy.types.Object, channel: Channel) -> float:
-    """Return what a channel of an object holds now."""
+    """Return the present value of a channel of an object."""
     value: Any = owner.path_resolve(path_of(channel.bone, channel.prop))
     return float(value[channel.component] if hasattr(value, "__len__") else value)

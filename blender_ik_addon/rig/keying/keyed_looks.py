@@ -1,4 +1,4 @@
-"""A look at the frames at which something has keys that moves a chain; nothing stays of it."""
+"""The frames with keys that move a chain, and a visit to these frames that changes nothing."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from ..reading.animation import keyed_frames
 from ..reading.spec import ChainSpec
-from .going_on import movers
+from .going_on import dependencies_of
 from .playing import frame_kept
 
-# As many as a scene has by default: a look takes no longer than a bake of these.
+# As many as a scene has by default: a visit takes no longer than a bake of these frames.
 MOST_FRAMES = 250
 
 
@@ -23,35 +23,35 @@ def frames_of(
     chains: Iterable[ChainSpec],
     bones: set[str],
 ) -> list[float]:
-    """Return the frames at which something has keys that moves chains of a rig.
+    """Return the frames with keys of anything that moves chains of a rig.
 
     Args:
-        scene: With the objects that move them.
+        scene: The scene of the objects that move them.
         rig: The armature object.
         chains: Settings of its chains.
         bones: Names of their bones.
 
     Returns:
-        Frames in rising order; of too many as many as are looked at, evenly chosen.
+        Frames in rising order, at most ``MOST_FRAMES``, evenly selected.
     """
-    moved_by = movers(rig, chains)
+    moved_by = dependencies_of(rig, chains)
     names: dict[int, set[str]] = {rig.session_uid: set(bones)}
     for uid, bone in moved_by.points:
         names.setdefault(uid, set()).add(bone)
-    found: set[float] = set()
-    for ob in scene.objects:
-        if ob.session_uid in moved_by.owners:
-            found |= keyed_frames(ob, names.get(ob.session_uid, ()))
-            if ob.data is not None:
-                found |= keyed_frames(ob.data, ())
-    frames = sorted(found)
+    keyed: set[float] = set()
+    for owner in scene.objects:
+        if owner.session_uid in moved_by.owners:
+            keyed |= keyed_frames(owner, names.get(owner.session_uid, ()))
+            if owner.data is not None:
+                keyed |= keyed_frames(owner.data, ())
+    frames = sorted(keyed)
     if len(frames) <= MOST_FRAMES:
         return frames
     return [frames[i] for i in np.linspace(0, len(frames) - 1, MOST_FRAMES).astype(int)]
 
 
 def looked_at(scene: bpy.types.Scene, frames: Sequence[float]) -> Iterator[float]:
-    """Set and yield frame after frame; then the scene is as before, what has no keys included."""
+    """Set and yield frame after frame; then restore the scene, including values without keys."""
     if not frames:
         return
     with frame_kept(scene, is_reading=True):

@@ -1,4 +1,4 @@
-"""Keyframes of pose channels, written into the action of an armature object; 4.2 to 5.2."""
+"""Keyframes of pose channels in the action of an armature object, for Blender 4.2 to 5.2."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class ChannelKeys(NamedTuple):
 
     Attributes:
         bone: Name of the pose bone; empty for the object itself.
-        prop: Property of it, such as ``rotation_quaternion``; of an object, any path from it.
+        prop: Property of the bone, for example ``rotation_quaternion``; any path of an object.
         component: Index within the property.
-        frames: In rising order, shape (f,).
-        values: Shape (f,).
+        frames: Frames in rising order, shape (f,).
+        values: Values at the frames, shape (f,).
     """
 
     bone: str
@@ -33,7 +33,7 @@ class ChannelKeys(NamedTuple):
 
 
 def path_of(bone: str, prop: str) -> str:
-    """Return the path to a property of a pose bone, or without a name of the object itself."""
+    """Return the path to a property of a pose bone, or of the object if the name is empty."""
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}' if bone else prop
 
 
@@ -42,10 +42,10 @@ def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = Fa
 
     Args:
         armature_object: The original object.
-        in_new_action: Whether it gets a new one for them.
+        in_new_action: Whether a new action will take the keys.
 
     Raises:
-        RigError: With one sentence that says what to do next.
+        RigError: The message says what to do next.
     """
     data = armature_object.animation_data
     if data is None:
@@ -70,20 +70,20 @@ def write_keys(
     channels: Iterable[ChannelKeys],
     interpolation: str | Sequence[str] = "LINEAR",
 ) -> None:
-    """Key channels, in place of all keys of theirs from the first to the last frame.
+    """Key channels; replace all their keys from the first to the last frame.
 
-    Other keys and other channels stay. Curves are made to play: neither they nor what modifies
-    them stays in the way.
+    Other keys and channels stay. Muted curves are unmuted, and modifiers of the curves are muted,
+    so that the keys play.
 
     Args:
         armature_object: The original object; it gets an action if it has none.
-        channels: What to key.
-        interpolation: Of the keys, as Blender names it; of all, or one for each frame.
+        channels: Channels with their keys.
+        interpolation: Interpolation as Blender names it: one for all keys, or one for each frame.
     """
-    # Many keys at once are given it by its number.
-    kinds = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items
+    # Setting keys in bulk takes interpolations by their numbers.
+    types = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items
     names = [interpolation] if isinstance(interpolation, str) else interpolation
-    numbers = np.array([kinds[name].value for name in names], dtype=np.int32)
+    numbers = np.array([types[name].value for name in names], dtype=np.int32)
     bag = _bag(armature_object)
     for channel in channels:
         path = path_of(channel.bone, channel.prop)
@@ -99,22 +99,22 @@ def write_keys(
 
 
 def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
-    """Remove F-curves and drivers of what is to be deleted, also from the NLA.
+    """Remove F-curves and drivers of items that are to be deleted, also from the NLA.
 
-    Actions from a library, and those that animate something else as well, stay as they are.
+    Actions from a library, and those that also animate something else, do not change.
 
     Args:
         owner: The original object.
-        paths: From it to what is to be deleted.
+        paths: Paths from the object to the items.
     """
-    held, starts, data = list(held_actions(owner)), tuple(paths), owner.animation_data
-    for action, slot in held:
+    actions, starts, data = list(held_actions(owner)), tuple(paths), owner.animation_data
+    for action, slot in actions:
         if slot is not None:
-            is_own = all(user == owner for user in slot.users())
+            is_exclusive = all(user == owner for user in slot.users())
         else:
-            own = [each for each, _ in held].count(action)
-            is_own = action.users - action.use_fake_user <= own
-        for bag in bags_of_action(action, slot) if is_own and action.is_editable else ():
+            count = [used for used, _ in actions].count(action)
+            is_exclusive = action.users - action.use_fake_user <= count
+        for bag in bags_of_action(action, slot) if is_exclusive and action.is_editable else ():
             for curve in list(bag.fcurves):
                 if curve.data_path.startswith(starts):
                     bag.fcurves.remove(curve)
@@ -124,34 +124,29 @@ def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
 
 
 def unplayed_actions(owner: bpy.types.Object, bones: Collection[str]) -> list[str]:
-    """Return the names of actions that animate some bones, and that nothing plays now.
-
-    Args:
-        owner: The original armature object; what it holds is played.
-        bones: Their names.
-    """
-    held = [action for action, _ in held_actions(owner)]
-    found = []
+    """Return the names of actions that animate some bones and that nothing uses now."""
+    played = [action for action, _ in held_actions(owner)]
+    names = []
     for action in bpy.data.actions:
-        if action in held or action.users > action.use_fake_user:
+        if action in played or action.users > action.use_fake_user:
             continue
         curves = (
             curve
             for slot in getattr(action, "slots", (None,))
             for curve in curves_of_action(action, slot)
         )
-        if any((bone_of_path(each.data_path) or ("",))[0] in bones for each in curves):
-            found.append(action.name)
-    return found
+        if any((bone_of_path(curve.data_path) or ("",))[0] in bones for curve in curves):
+            names.append(action.name)
+    return names
 
 
 def give_new_action(armature_object: bpy.types.Object) -> None:
-    """Have an object play a copy of its action, without what other objects play of it.
+    """Give an object a copy of its action, without the slots of other objects.
 
-    The old action stays as it is, also in the file when nothing else uses it.
+    The old action does not change, and is saved in the file even if nothing else uses it.
     """
     data = armature_object.animation_data or armature_object.animation_data_create()
-    old, name = data.action, _name_of_new(armature_object)
+    old, name = data.action, _new_action_name(armature_object)
     if old is None:
         data.action = bpy.data.actions.new(name)
         return
@@ -159,10 +154,10 @@ def give_new_action(armature_object: bpy.types.Object) -> None:
     handle = None if slot is None else slot.handle
     action: Any = old.copy()
     action.name = name
-    # The copy has its own user below, and no fake one that nobody asked for.
+    # The object below is the user of the copy: it needs no fake user.
     action.use_fake_user = False
-    for each in [each for each in getattr(action, "slots", ()) if each.handle != handle]:
-        action.slots.remove(each)
+    for other in [other for other in getattr(action, "slots", ()) if other.handle != handle]:
+        action.slots.remove(other)
     data.action = action
     if handle is not None:
         data.action_slot = action.slots[0]
@@ -170,7 +165,7 @@ def give_new_action(armature_object: bpy.types.Object) -> None:
         old.use_fake_user = True
 
 
-def _name_of_new(armature_object: bpy.types.Object) -> str:
+def _new_action_name(armature_object: bpy.types.Object) -> str:
     return f"{armature_object.name} Baked"
 
 
@@ -181,35 +176,35 @@ def _replace_points(
     for index in reversed(range(len(points))):
         if frames[0] <= points[index].co.x <= frames[-1]:
             points.remove(points[index], fast=True)
-    # Inserted one by one, each would have all of them copied.
-    others = len(points)
+    # Inserting keys one by one would copy all of them each time.
+    start = len(points)
     points.add(len(frames))
-    places = np.empty((len(points), 2), dtype=np.float32)
+    pairs = np.empty((len(points), 2), dtype=np.float32)
     kinds = np.empty(len(points), dtype=np.int32)
-    points.foreach_get("co", places.ravel())
+    points.foreach_get("co", pairs.ravel())
     points.foreach_get("interpolation", kinds)
-    places[others:, 0], places[others:, 1], kinds[others:] = frames, values, numbers
-    points.foreach_set("co", places.ravel())
+    pairs[start:, 0], pairs[start:, 1], kinds[start:] = frames, values, numbers
+    points.foreach_set("co", pairs.ravel())
     points.foreach_set("interpolation", kinds)
-    # The order and the handles are put right at the end.
+    # Sorting restores the order, and updating the handles.
     points.sort()
     curve.update()
 
 
 def _bag(armature_object: bpy.types.Object) -> Any:
-    """Return what holds the F-curves and groups of an object's action; made if there is none."""
+    """Return the container of F-curves and groups of an object's action; create it if missing."""
     data = armature_object.animation_data or armature_object.animation_data_create()
     action: Any = data.action
     if action is None:
-        action = data.action = bpy.data.actions.new(_name_of_new(armature_object))
+        action = data.action = bpy.data.actions.new(_new_action_name(armature_object))
     if not hasattr(action, "layers"):
         return action
-    # From 4.4 on actions have slots, and being given an action picks none.
+    # From 4.4 on actions have slots, and assigning an action selects none.
     slot = data.action_slot
     if slot is None:
-        # A slot that animates something else would have that play these keys as well.
-        unused = (each for each in data.action_suitable_slots if not each.users())
-        slot = next(unused, None) or action.slots.new(id_type="OBJECT", name=armature_object.name)
+        # A slot that animates something else would play these keys there as well.
+        suitable = (unused for unused in data.action_suitable_slots if not unused.users())
+        slot = next(suitable, None) or action.slots.new(id_type="OBJECT", name=armature_object.name)
         data.action_slot = slot
     layer = action.layers[0] if action.layers else action.layers.new("Layer")
     strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")

@@ -1,7 +1,7 @@
-"""Blender's motion paths, filled with what chains do.
+"""Motion paths of Blender, filled with the poses of chains.
 
-Blender computes paths on a dependency graph of its own and calls no handlers for it: a bone that a
-chain poses stands still there, or moves as its keys say.
+Blender computes paths on its own dependency graph and calls no handlers for it: there, a bone that
+a chain poses does not move, or moves as its keys say.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..reading.spec import Anchor
 from .going_on import LiveRigs, going_on
 from .playing import check_live, frame_kept, moments, played_unchanged
 
-# Blender keeps paths in the space of the camera, and from this version on in its clip space.
+# Paths in the space of the camera are in its clip space from this version on.
 IN_CLIP_SPACE = (5, 2, 0)
 CHANGED = (
     "An object changed during the update, so no path was filled: press Update Motion Paths again."
@@ -28,15 +28,15 @@ CHANGED = (
 
 
 @dataclass(frozen=True, eq=False)
-class Traced:
+class PathSet:
     """An object whose motion path, or those of its bones, are to be filled.
 
     Attributes:
         object: The original object.
         bones: Names of the p bones with paths; one empty name for the object's own path.
-        ranges: The frames of each path.
-        are_heads: Whether a path is that of the bone's head, shape (p,); else of its tail.
-        points: Where they are in world space by frame, or as the camera sees them, shape (p, 3).
+        ranges: Frame ranges of the p paths.
+        are_heads: Whether a path is that of the bone's head and not of its tail, shape (p,).
+        points: Points by frame, world space or the space of the camera, shape (p, 3).
     """
 
     object: bpy.types.Object
@@ -47,134 +47,135 @@ class Traced:
 
     @property
     def frames(self) -> range:
-        """All from the first to the last."""
-        starts, stops = zip(*((each.start, each.stop) for each in self.ranges), strict=True)
+        """All frames from the first to the last one of any path."""
+        starts, stops = zip(*((span.start, span.stop) for span in self.ranges), strict=True)
         return range(min(starts), max(stops))
 
 
 def has_paths(candidate: bpy.types.Object) -> bool:
-    """Tell whether an object or its bones have motion paths."""
+    """Return whether an object or its bones have motion paths."""
     return any(settings.has_motion_paths for settings in _settings(candidate))
 
 
-def _settings(shown: bpy.types.Object) -> list[bpy.types.AnimVizMotionPaths]:
-    """Return the settings of an object's own path, and of those of its bones if it has any."""
-    owners = [shown] if shown.pose is None else [shown, shown.pose]
-    return [owner.animation_visualization.motion_path for owner in owners]
+def _settings(owner: bpy.types.Object) -> list[bpy.types.AnimVizMotionPaths]:
+    """Return the settings of an object's path, and of its bones' paths if it has a pose."""
+    holders = [owner] if owner.pose is None else [owner, owner.pose]
+    return [holder.animation_visualization.motion_path for holder in holders]
 
 
-def traced(objects: Iterable[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> list[Traced]:
-    """Return what has motion paths: objects, and the bones of objects.
+def traced(objects: Iterable[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> list[PathSet]:
+    """Return the objects with motion paths, and those with bones that have motion paths.
 
     Args:
-        objects: Original objects; those that are linked or not evaluated are left out.
-        depsgraph: Of the view layer that is shown.
+        objects: Original objects; linked ones and ones that are not evaluated are left out.
+        depsgraph: The dependency graph of the view layer that is shown.
     """
-    found = []
-    for each in filter(has_paths, objects):
-        if not each.is_editable or not each.evaluated_get(depsgraph).is_evaluated:
+    result = []
+    for path_set in filter(has_paths, objects):
+        if not path_set.is_editable or not path_set.evaluated_get(depsgraph).is_evaluated:
             continue
-        bones = each.pose.bones if each.pose is not None else ()
-        for owners in ([bone for bone in bones if bone.motion_path is not None], [each]):
+        bones = path_set.pose.bones if path_set.pose is not None else ()
+        for owners in ([bone for bone in bones if bone.motion_path is not None], [path_set]):
             paths = [owner.motion_path for owner in owners if owner.motion_path is not None]
             if paths:
-                names = tuple([owner.name if owner != each else "" for owner in owners])
+                names = tuple([owner.name if owner != path_set else "" for owner in owners])
                 ranges = tuple(map(_frames, paths))
                 are_heads = np.array([path.use_bone_head for path in paths])
-                found.append(Traced(each, names, ranges, are_heads))
-    return found
+                result.append(PathSet(path_set, names, ranges, are_heads))
+    return result
 
 
 def frames_to_play(
-    scene: bpy.types.Scene, paths: Iterable[Traced], rigs: LiveRigs
+    scene: bpy.types.Scene, paths: Iterable[PathSet], rigs: LiveRigs
 ) -> Sequence[int]:
-    """Return the frames to play: from the first of the scene where chains go on from their poses.
+    """Return the frames to play: from the scene's first if chains depend on earlier ones.
 
     Args:
-        scene: To play.
-        paths: What is to be filled; not empty.
+        scene: The scene to play.
+        paths: Objects with paths to fill; not empty.
         rigs: The armature objects of the scene with live chains.
     """
-    frames = sorted({frame for each in paths for frame in each.frames})
+    frames = sorted({frame for path_set in paths for frame in path_set.frames})
     first = min(scene.frame_start, frames[0])
     return moments(frames, first, goes_on=bool(going_on(rigs)))
 
 
 def fill(
     scene: bpy.types.Scene,
-    paths: Sequence[Traced],
+    paths: Sequence[PathSet],
     rigs: Sequence[bpy.types.Object],
     frames: Sequence[int],
     evaluate: Callable[[], bpy.types.Depsgraph],
 ) -> Generator[int, None, int]:
-    """Fill motion paths with where objects and bones are at each frame.
+    """Fill motion paths with the places of objects and bones at each frame.
 
-    Frame, poses and what chains remember are then as before, also when it is closed.
+    Afterwards, also if the generator is closed early, frame, poses and the memory of chains are
+    restored.
 
     Args:
-        scene: To play; its chains are live.
-        paths: To be filled.
+        scene: The scene to play; its chains are live.
+        paths: Objects with paths to fill.
         rigs: The armature objects of the scene with live chains.
-        frames: To play, from ``frames_to_play``.
-        evaluate: Returns the evaluated graph of the frame that is set.
+        frames: Frames to play, from ``frames_to_play``.
+        evaluate: Returns the evaluated graph of the present frame.
 
     Yields:
         Each frame once it is read.
 
     Returns:
-        How many paths have been filled.
+        Number of filled paths.
 
     Raises:
-        RigError: With one sentence that says what to do next.
+        RigError: The message says what to do next.
     """
     check_live(scene)
-    watched = list(dict.fromkeys([*rigs, *(each.object for each in paths)]))
+    watched = list(dict.fromkeys([*rigs, *(path_set.object for path_set in paths)]))
     with frame_kept(scene, is_reading=True):
         for frame in played_unchanged(scene, watched, frames, CHANGED):
-            for each in paths:
-                if frame in each.frames:
-                    each.points[frame] = _points(each, scene.camera, evaluate())
+            for path_set in paths:
+                if frame in path_set.frames:
+                    path_set.points[frame] = _points(path_set, scene.camera, evaluate())
             yield frame
     filled: dict[bpy.types.Object, list[str]] = {}
-    for each in paths:
-        filled.setdefault(each.object, []).extend(_write(each))
-    for owner, prints in filled.items():
-        owner.chain_ik.filled_paths = " ".join(sorted(prints))
+    for path_set in paths:
+        filled.setdefault(path_set.object, []).extend(_write(path_set))
+    for owner, fingerprints in filled.items():
+        owner.chain_ik.filled_paths = " ".join(sorted(fingerprints))
         # Viewports draw the paths of the evaluated object.
         owner.update_tag()
     return sum(map(len, filled.values()))
 
 
 def unfilled(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """Return those of objects that have paths which ``fill`` has not filled."""
-    return [each for each in objects if has_paths(each) and list(_unfilled_owners(each))]
+    """Return the objects with paths that ``fill`` has not filled."""
+    return [owner for owner in objects if has_paths(owner) and list(_unfilled_owners(owner))]
 
 
-def are_wrong(shown: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[str]]) -> bool:
-    """Tell whether chains move what has paths that ``fill`` has not filled.
+def are_wrong(owner: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[str]]) -> bool:
+    """Return whether chains move objects or bones with paths that ``fill`` has not filled.
 
     Args:
-        shown: An object with such paths: its own, or those of its bones.
-        moved: The bones that chains write, by armature object. What hangs on them moves as well:
-            bones below, children, and whatever has a constraint that reads any of these. Drivers do
-            not count, for Blender does not tell which bone they are for.
+        owner: An object with such a path, or with bones that have one.
+        moved: Names of the bones that chains write, by armature object. They also move bones below,
+            children, and everything with a constraint that reads any of these. Drivers do not
+            count: Blender does not tell which bone they are for.
     """
     movers = Dependencies(use_drivers=False)
-    for bone in _unfilled_owners(shown):
-        movers.add_anchor(Anchor(shown, bone))
+    for bone in _unfilled_owners(owner):
+        movers.add_anchor(Anchor(owner, bone))
     return any(
         (rig.session_uid, bone) in movers.points for rig, bones in moved.items() for bone in bones
     )
 
 
-def _unfilled_owners(shown: bpy.types.Object) -> Iterator[str]:
-    """Yield the bones with paths that are not ours, an empty name for the object itself."""
-    filled = set(shown.chain_ik.filled_paths.split())
-    bones = shown.pose.bones if shown.pose is not None else ()
-    for owner in (shown, *bones):
+def _unfilled_owners(owner_object: bpy.types.Object) -> Iterator[str]:
+    """Yield the bones with paths that ``fill`` has not filled; an empty name for the object."""
+    filled_prints = set(owner_object.chain_ik.filled_paths.split())
+    bones = owner_object.pose.bones if owner_object.pose is not None else ()
+    for owner in (owner_object, *bones):
         path = owner.motion_path
-        if path is not None and _print_of(path) not in filled:
-            yield "" if owner == shown else owner.name
+        if path is not None and _fingerprint(path) not in filled_prints:
+            yield "" if owner == owner_object else owner.name
 
 
 def _frames(path: bpy.types.MotionPath) -> range:
@@ -182,26 +183,28 @@ def _frames(path: bpy.types.MotionPath) -> range:
     return range(path.frame_start, path.frame_end)
 
 
-def _points(each: Traced, camera: bpy.types.Object | None, depsgraph: bpy.types.Depsgraph) -> Array:
-    """Return where an object or its bones are, as Blender keeps it in paths; as ``Traced``."""
-    evaluated = each.object.evaluated_get(depsgraph)
+def _points(
+    path_set: PathSet, camera: bpy.types.Object | None, depsgraph: bpy.types.Depsgraph
+) -> Array:
+    """Return the points of an object or its bones in the space of Blender's paths, (p, 3)."""
+    evaluated = path_set.object.evaluated_get(depsgraph)
     to_world, points = np.array(evaluated.matrix_world), np.zeros((1, 3))
-    if each.bones[0]:
+    if path_set.bones[0]:
         bones = evaluated.pose.bones
-        rows = [bones.find(name) for name in each.bones]
+        rows = [bones.find(name) for name in path_set.bones]
         ends = [read_floats(bones, name, 3).reshape(-1, 3)[rows] for name in ("head", "tail")]
-        points = np.where(each.are_heads[:, None], *ends)
+        points = np.where(path_set.are_heads[:, None], *ends)
     points = points @ to_world[:3, :3].T + to_world[:3, 3]
-    settings = _settings(each.object)[bool(each.bones[0])]
+    settings = _settings(path_set.object)[bool(path_set.bones[0])]
     if camera is None or not settings.use_camera_space_bake:
         return np.asarray(points)
-    return _seen(points, camera, depsgraph)
+    return _in_camera(points, camera, depsgraph)
 
 
-def _seen(points: Array, camera: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Array:
-    """Return points (n, 3) as a camera sees them: Blender's option *Bake to Active Camera*."""
+def _in_camera(points: Array, camera: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Array:
+    """Return points (n, 3) in camera space, as with Blender's option *Bake to Active Camera*."""
     evaluated, render = camera.evaluated_get(depsgraph), depsgraph.scene.render
-    seen = np.c_[points, np.ones(len(points))] @ np.linalg.inv(np.array(evaluated.matrix_world)).T
+    view = np.c_[points, np.ones(len(points))] @ np.linalg.inv(np.array(evaluated.matrix_world)).T
     if bpy.app.version >= IN_CLIP_SPACE:
         to_clip = evaluated.calc_matrix_camera(
             depsgraph,
@@ -210,26 +213,26 @@ def _seen(points: Array, camera: bpy.types.Object, depsgraph: bpy.types.Depsgrap
             scale_x=render.pixel_aspect_x,
             scale_y=render.pixel_aspect_y,
         )
-        seen = seen @ np.array(to_clip).T
-    return np.asarray(seen[:, :3] / seen[:, 3:], dtype=np.float64)
+        view = view @ np.array(to_clip).T
+    return np.asarray(view[:, :3] / view[:, 3:], dtype=np.float64)
 
 
-def _write(each: Traced) -> list[str]:
-    """Write what has been noted to the paths, and return the fingerprints of these."""
-    prints = []
-    for row, (name, frames) in enumerate(zip(each.bones, each.ranges, strict=True)):
-        path = (each.object.pose.bones[name] if name else each.object).motion_path
+def _write(path_set: PathSet) -> list[str]:
+    """Write the collected points to the paths of an object; return the paths' fingerprints."""
+    fingerprints = []
+    for row, (name, frames) in enumerate(zip(path_set.bones, path_set.ranges, strict=True)):
+        path = (path_set.object.pose.bones[name] if name else path_set.object).motion_path
         if path is None or _frames(path) != frames:
-            # Blender has cleared it meanwhile, or made it anew.
+            # Blender has cleared or replaced the path meanwhile.
             continue
-        points = np.array([each.points[frame][row] for frame in frames], dtype=np.float32)
+        points = np.array([path_set.points[frame][row] for frame in frames], dtype=np.float32)
         path.points.foreach_set("co", points.ravel())
-        prints.append(_print_of(path))
-    return prints
+        fingerprints.append(_fingerprint(path))
+    return fingerprints
 
 
-def _print_of(path: bpy.types.MotionPath) -> str:
-    """Return a fingerprint of the points of a path: Blender keeps nothing else of who wrote it."""
+def _fingerprint(path: bpy.types.MotionPath) -> str:
+    """Return a fingerprint of a path's points: Blender stores nothing else about their origin."""
     points = np.empty(3 * len(path.points), dtype=np.float32)
     path.points.foreach_get("co", points)
     return f"{zlib.crc32(points.tobytes()):08x}"

@@ -1,4 +1,4 @@
-"""Keys and drivers go along when a setting becomes one of something else."""
+"""Moves of keys and drivers, for settings that become settings of something else."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..keying.renumbering import Rewriting
+from ..keying.renumbering import PathRewrite
 from ..reading.refusals import RigError
 
-# What is left of an offset that has been added and taken away again is none.
-NO_OFFSET = 1e-6
+# Tolerance of an offset of zero, for offsets that were added and subtracted again.
+MIN_OFFSET = 1e-6
 
 Modifier = Any
-"""A modifier of an F-curve; Blender's stubs know what all kinds have in common."""
+"""A modifier of an F-curve; Blender's stubs only know what all types share."""
 
 
 class ValueChange(NamedTuple):
-    """What values become.
+    """A change of the values of a setting.
 
     Attributes:
-        of_key: Of those of keys.
-        scale: What those of drivers and modifiers are multiplied by.
-        offset: What is added to these then.
+        of_key: Maps values of keys.
+        scale: Factor on values of drivers and modifiers.
+        offset: Offset that is added to these after scaling.
     """
 
     of_key: Callable[[float], float]
@@ -32,81 +32,81 @@ class ValueChange(NamedTuple):
     offset: float
 
     def of_others(self, value: float) -> float:
-        """Return what becomes of the value of a driver."""
+        """Return the changed value of a driver."""
         return self.scale * value + self.offset
 
 
-class Moving(Rewriting):
-    """What is to change for keys and drivers to go along with settings."""
+class Moving(PathRewrite):
+    """Changes that move keys and drivers of settings to those of another item."""
 
     def __init__(
         self,
         armature_object: bpy.types.Object,
         before: Collection[str],
-        behind: str,
+        new_prefix: str,
         names: Mapping[str, str],
         inverted: Collection[str] = (),
         stuck: Collection[str] | None = None,
     ) -> None:
-        """Find out what is to change; nothing is changed yet.
+        """Collect the changes; nothing is changed yet.
 
         Args:
             armature_object: The original object.
-            before: All ways to write what comes before the name of a setting.
-            behind: What comes before it afterwards.
-            names: Of the settings that go there, with their names there.
-            inverted: Those of which no is told as yes there.
-            stuck: Others that must not be animated, as they cannot go; None for all others.
+            before: Prefixes of the paths to a setting, in all spellings.
+            new_prefix: Prefix of the new paths.
+            names: New names of the settings that move, by their former names.
+            inverted: Names of settings that are the opposite of the new ones.
+            stuck: Names of other settings that must not be animated; None for all others.
 
         Raises:
-            RigError: If keys cannot go along, with one sentence that says what to do next.
+            RigError: If keys cannot move; the message says what to do next.
         """
-        self._owner, self._before, self._behind = armature_object, before, behind
-        self._names, self._inverted, self._stuck = names, inverted, stuck
+        self._owner, self._prefixes, self._new_prefix = armature_object, before, new_prefix
+        self._names, self._inverted, self._unsupported = names, inverted, stuck
         self._curves: list[tuple[str, bpy.types.FCurve]] = []
         super().__init__(armature_object)
 
     def after(self, path: str) -> str | None:
-        """Return the path to the same setting afterwards; None if it goes, others as they are."""
+        """Return the new path of a setting; None if it cannot move; other paths as they are."""
         name = self._name_of(path)
         if name is None:
             return path
         if name in self._names:
-            return self._behind + self._names[name]
-        return None if self._stuck is None or name in self._stuck else path
+            return self._new_prefix + self._names[name]
+        return None if self._unsupported is None or name in self._unsupported else path
 
     def broken(self, path: str) -> str:
-        """Return the path as it is: what it leads to will be gone."""
+        """Return the path as it is: nothing will be there any more."""
         return path
 
     def animates(self, name: str) -> bool:
-        """Tell whether keys or drivers animate a setting, named as it was."""
-        return any(name == each for each, _ in self._curves)
+        """Return whether keys or drivers animate a setting, by its former name."""
+        return any(name == setting for setting, _ in self._curves)
 
     def values(self, name: str) -> list[float]:
-        """Return the values of all keys of a setting, named as it was."""
-        curves = [curve for each, curve in self._curves if each == name]
+        """Return the values of all keys of a setting, by its former name."""
+        curves = [curve for setting, curve in self._curves if setting == name]
         points = [point for curve in curves for point in curve.keyframe_points]
         return [point.co.y for point in points]
 
     def carry_out(self, changes: Mapping[str, ValueChange] | None = None) -> list[str]:
-        """Change what is to change.
+        """Carry out the collected changes.
 
         Args:
-            changes: What becomes of the values of settings, by the names as they were.
+            changes: Changes of the values of settings, by their former names.
 
         Returns:
-            The names of data with drivers that read what is gone.
+            Names of data with drivers that read removed items.
         """
-        opposite = dict.fromkeys(self._inverted, ValueChange(lambda value: 1.0 - value, -1.0, 1.0))
-        all_changes = opposite | dict(changes or {})
+        inversion = dict.fromkeys(self._inverted, ValueChange(lambda value: 1.0 - value, -1.0, 1.0))
+        all_changes = inversion | dict(changes or {})
         for name, curve in self._curves:
             if name in all_changes:
                 change_values(curve, all_changes[name])
         return super().carry_out()
 
     def _add(self, holder: Any, items: Sequence[Any] | None = None) -> list[str]:
-        """As ``Rewriting`` does; curves have to go where none are yet.
+        """Add items as the base class does; check that curves can move to their new paths.
 
         Raises:
             RigError: If they cannot.
@@ -139,62 +139,62 @@ class Moving(Rewriting):
         return super()._add(holder)
 
     def _name_of(self, path: str) -> str | None:
-        """Return the name of the setting that a path leads to; None if it is elsewhere."""
-        found = (path.removeprefix(head) for head in self._before if path.startswith(head))
-        return next(found, None)
+        """Return the name of the setting at a path; None for other paths."""
+        names = (path.removeprefix(prefix) for prefix in self._prefixes if path.startswith(prefix))
+        return next(names, None)
 
     def _label(self, curve: bpy.types.FCurve) -> str:
-        """Return what a person knows the setting of a curve by."""
+        """Return the label of a curve's setting in the user interface."""
         head, _, name = curve.data_path.rpartition(".")
         return str(self._owner.path_resolve(head).bl_rna.properties[name].name)
 
 
 def change_values(curve: bpy.types.FCurve, change: ValueChange) -> None:
-    """Change what a curve or driver gives.
+    """Change the values of a curve or driver.
 
-    Keys and their handles are moved. Modifiers act after the keys, so where there are any the last
-    one scales and offsets: an own one, or one that does such already. So it is where there are no
-    keys. A scale needs a curve that can be scaled.
+    Without modifiers, keys and their handles are moved. Otherwise, or without keys, the last
+    modifier scales and offsets: an existing polynomial, or a new one. A scale needs a curve that
+    can be scaled.
     """
-    acting = list(_acting(curve))
-    if not acting and len(curve.keyframe_points):
+    active = list(_active_modifiers(curve))
+    if not active and len(curve.keyframe_points):
         of_value = change.of_key if curve.driver is None else change.of_others
-        for part in ("co", "handle_left", "handle_right"):
-            numbers = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
-            curve.keyframe_points.foreach_get(part, numbers)
-            numbers[1::2] = [of_value(value) for value in numbers[1::2].tolist()]
-            curve.keyframe_points.foreach_set(part, numbers)
+        for attribute in ("co", "handle_left", "handle_right"):
+            points = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
+            curve.keyframe_points.foreach_get(attribute, points)
+            points[1::2] = [of_value(value) for value in points[1::2].tolist()]
+            curve.keyframe_points.foreach_set(attribute, points)
         curve.update()
         return
-    last: Modifier = acting[-1] if acting else None
-    if last is None or not _is_polynomial(last):
-        last = curve.modifiers.new("GENERATOR")
-        # What a driver without keys and modifiers finds is all that a polynomial starts from.
-        last.use_additive = bool(acting) or curve.driver is None
-        last.coefficients = (0.0, 0.0 if last.use_additive else 1.0)
-    made = [change.scale * number for number in last.coefficients]
-    made[0] += change.offset
-    if last.use_additive and all(abs(number) < NO_OFFSET for number in made):
-        curve.modifiers.remove(last)
+    modifier: Modifier = active[-1] if active else None
+    if modifier is None or not _is_polynomial(modifier):
+        modifier = curve.modifiers.new("GENERATOR")
+        # The value of a driver without keys and modifiers is the variable of the polynomial.
+        modifier.use_additive = bool(active) or curve.driver is None
+        modifier.coefficients = (0.0, 0.0 if modifier.use_additive else 1.0)
+    coefficients = [change.scale * coefficient for coefficient in modifier.coefficients]
+    coefficients[0] += change.offset
+    if modifier.use_additive and all(abs(coefficient) < MIN_OFFSET for coefficient in coefficients):
+        curve.modifiers.remove(modifier)
     else:
-        last.coefficients = made
+        modifier.coefficients = coefficients
     curve.update()
 
 
 def _can_be_scaled(curve: bpy.types.FCurve) -> bool:
-    """Tell whether nothing but keys, or a driver, or a polynomial alone makes the values."""
-    acting = list(_acting(curve))
-    if acting:
-        return _is_polynomial(acting[-1]) and not acting[-1].use_additive
+    """Return whether keys, a driver or one polynomial alone define the values."""
+    active = list(_active_modifiers(curve))
+    if active:
+        return _is_polynomial(active[-1]) and not active[-1].use_additive
     return len(curve.keyframe_points) > 0 or curve.driver is not None
 
 
-def _acting(curve: bpy.types.FCurve) -> Iterator[Modifier]:
+def _active_modifiers(curve: bpy.types.FCurve) -> Iterator[Modifier]:
     return (modifier for modifier in curve.modifiers if not modifier.mute)
 
 
 def _is_polynomial(modifier: Modifier) -> bool:
-    """Tell whether a modifier is a polynomial that acts fully and always."""
+    """Return whether a modifier is a polynomial without restrictions."""
     return bool(
         modifier.type == "GENERATOR"
         and modifier.mode == "POLYNOMIAL"

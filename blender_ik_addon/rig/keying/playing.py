@@ -1,4 +1,4 @@
-"""The one player: frames of a scene, one after the other, with its chains live."""
+"""The only player: it plays frames of a scene in order, with its chains live."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def check_live(scene: bpy.types.Scene) -> None:
     """Raise if the chains of a scene are not live.
 
     Raises:
-        RigError: With what to do next.
+        RigError: The message says what to do next.
     """
     if not scene.chain_ik.use_live:
         raise RigError("Live is off, so no chain moves: turn it on first.")
@@ -24,27 +24,27 @@ def check_live(scene: bpy.types.Scene) -> None:
 
 @contextmanager
 def frame_kept(scene: bpy.types.Scene, *, is_reading: bool = False) -> Iterator[None]:
-    """Leave a scene at the frame where it stood, and as it stood if not all has been played.
+    """Restore the frame of a scene afterwards, and its former state if the block was interrupted.
 
     Args:
-        scene: To be played.
-        is_reading: Whether to leave it as it stood in any case.
+        scene: The scene to play.
+        is_reading: Whether to restore the former state in any case.
     """
     frame, subframe, before = scene.frame_current, scene.frame_subframe, standing()
-    is_whole = False
+    is_complete = False
     try:
         yield
-        is_whole = True
+        is_complete = True
     finally:
         with suppress(ReferenceError):
             scene.frame_set(frame, subframe=subframe)
-            if is_reading or not is_whole:
+            if is_reading or not is_complete:
                 before.put_back()
 
 
 @contextmanager
 def live_off(scene: bpy.types.Scene) -> Iterator[None]:
-    """Have no chain of a scene write its bones meanwhile."""
+    """Prevent the chains of a scene from writing their bones meanwhile."""
     is_live = scene.chain_ik.use_live
     scene.chain_ik.use_live = False
     try:
@@ -55,7 +55,7 @@ def live_off(scene: bpy.types.Scene) -> Iterator[None]:
 
 
 def moments(frames: Sequence[int], first: int, *, goes_on: bool) -> Sequence[int]:
-    """Return the frames to play: more than are wanted where chains go on from frame to frame."""
+    """Return the frames to play: all from the first one if chains depend on earlier frames."""
     return range(first, frames[-1] + 1) if goes_on else frames
 
 
@@ -65,9 +65,9 @@ def played(
     """Set frame after frame and yield it once the chains are solved.
 
     Args:
-        scene: To play.
-        armature_objects: Those whose chains, if they go on from their last pose, start again.
-        frames: In rising order.
+        scene: The scene to play.
+        armature_objects: Chains of these that depend on earlier frames are restarted.
+        frames: Frames in rising order.
     """
     for armature_object in armature_objects:
         live.memory.restart(armature_object.session_uid)
@@ -82,23 +82,23 @@ def played_unchanged(
     frames: Iterable[int],
     refusal: str,
 ) -> Iterator[int]:
-    """Play frames as long as the scene is live and objects are what they were.
+    """Play frames as long as the scene is live and objects do not change.
 
     Args:
-        scene: To play.
-        objects: Chains of armature objects among them that go on from their last pose start again.
-        frames: In rising order.
-        refusal: What to say if an object has changed.
+        scene: The scene to play.
+        objects: Watched objects; chains of these that depend on earlier frames start again.
+        frames: Frames in rising order.
+        refusal: Message of the error if an object has changed.
 
     Raises:
         RigError: If live is off, or an object has changed.
     """
-    before = [_likeness(each) for each in objects]
+    before = [_fixed_state(candidate) for candidate in objects]
     all_frames = played(scene, objects, frames)
     while True:
         try:
             check_live(scene)
-            is_same = [_likeness(each) for each in objects] == before
+            is_same = [_fixed_state(candidate) for candidate in objects] == before
             frame = next(all_frames, None) if is_same else None
         except ReferenceError:
             is_same = False
@@ -109,13 +109,13 @@ def played_unchanged(
         yield frame
 
 
-def _likeness(played_object: bpy.types.Object) -> object:
-    """Return what has to stay while frames are played: whether bones can be posed, and all names.
+def _fixed_state(candidate: bpy.types.Object) -> object:
+    """Return what must not change while frames are played: edit mode, and all names.
 
     Raises:
         ReferenceError: If the object has been removed.
     """
-    if played_object.type != "ARMATURE":
-        return played_object.name
-    chains = [chain.name for chain in played_object.chain_ik.chains]
-    return played_object.data.is_editmode, played_object.pose.bones.keys(), chains
+    if candidate.type != "ARMATURE":
+        return candidate.name
+    chains = [chain.name for chain in candidate.chain_ik.chains]
+    return candidate.data.is_editmode, candidate.pose.bones.keys(), chains

@@ -1,7 +1,7 @@
-"""Keys, drivers and keying sets follow the chains, and the joints of chains, that they are for.
+"""Keys, drivers and keying sets follow their chains, and the joints of their chains.
 
-Blender tells what lies in a list by its place: ``chain_ik.chains[1].influence``. Whoever changes
-the places of chains or joints asks for a ``Renumbering`` before, and has it carried out afterwards.
+Blender identifies an item of a list by its index: ``chain_ik.chains[1].influence``. Code that
+changes indices of chains or joints makes a ``Renumbering`` before, and carries it out afterwards.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ import bpy
 from ..reading.animation import animated_paths, bags_of_action, held_actions
 from ..reading.refusals import RigError
 
-Places = Sequence[int | None]
-"""For each item of a list the place that it gets; None for those that go."""
+NewIndices = Sequence[int | None]
+"""The new index of each item of a list; None for items that are removed."""
 
-# Inside the brackets is a number or a quoted name.
+# A number or a quoted name in brackets.
 _ITEM = r'\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]'
 
 
 def places_without(count: int, removed: int) -> list[int | None]:
-    """Return the places of ``count`` items once the one at ``removed`` is gone."""
+    """Return the new indices of ``count`` items when one of them is removed."""
     return [None if i == removed else i - (i > removed) for i in range(count)]
 
 
-class Rewriting:
-    """What is to change for keys, drivers and keying sets to stay with what they are for.
+class PathRewrite:
+    """Changes with which keys, drivers and keying sets follow their items.
 
-    What is for things that go is removed. Drivers of other data that read such things stay, but
-    read what is not there, by its name, so that Blender shows that they are broken. A subclass says
-    what becomes of paths: ``after`` and ``broken``.
+    Those of removed items are removed. Drivers of other data that read removed items stay, with a
+    path by name that leads nowhere, so that Blender shows that they are broken. A subclass maps the
+    paths: ``after`` and ``broken``.
     """
 
     def __init__(self, armature_object: bpy.types.Object) -> None:
-        """Find out what is to change of the original object; nothing is changed yet.
+        """Collect the changes for the original object; nothing is changed yet.
 
         Raises:
-            RigError: If keys cannot follow, with one sentence that says what to do next.
+            RigError: If keys cannot follow; the message says what to do next.
         """
-        self._renamed: list[tuple[Any, str]] = []
+        self._new_paths: list[tuple[Any, str]] = []
         self._removed: list[tuple[Any, Any]] = []
         self._readers: set[str] = set()
         self._add_keys(armature_object)
@@ -57,68 +57,68 @@ class Rewriting:
                 self._add(keying_set.paths, paths_of_object)
 
     def after(self, path: str) -> str | None:
-        """Return the path to the same thing afterwards; None if it goes, others as they are."""
+        """Return the new path of an item; None if it is removed; other paths as they are."""
         raise NotImplementedError
 
     def broken(self, path: str) -> str:
-        """Return a path that leads nowhere, for what reads a thing that goes."""
+        """Return a path that leads nowhere, for drivers that read a removed item."""
         raise NotImplementedError
 
     def carry_out(self) -> list[str]:
-        """Change what is to change.
+        """Carry out the collected changes.
 
         Returns:
-            The names of data with drivers that read what has been removed.
+            Names of data with drivers that read removed items.
         """
-        for item, path in self._renamed:
+        for item, path in self._new_paths:
             item.data_path = path
         for holder, item in self._removed:
             holder.remove(item)
         return sorted(self._readers)
 
     def _add(self, holder: Any, items: Sequence[Any] | None = None) -> list[str]:
-        """Add the items of a holder whose paths change, and return these paths."""
+        """Add the items of a holder whose paths change, and return their former paths."""
         changed = []
         for item in holder if items is None else items:
             path = item.data_path
-            renamed = self.after(path)
-            if renamed == path:
+            new_path = self.after(path)
+            if new_path == path:
                 continue
             changed.append(path)
-            if renamed is None:
+            if new_path is None:
                 self._removed.append((holder, item))
             else:
-                self._renamed.append((item, renamed))
+                self._new_paths.append((item, new_path))
         return changed
 
     def _add_keys(self, armature_object: bpy.types.Object) -> None:
-        """Add the F-curves of all actions that the object holds, each action and slot once."""
-        held = {_key(*pair): pair for pair in held_actions(armature_object)}
-        for key, (action, slot) in held.items():
+        """Add the F-curves of all actions that the object uses, each action and slot once."""
+        used = {_identity(*pair): pair for pair in held_actions(armature_object)}
+        for identity, (action, slot) in used.items():
             for bag in bags_of_action(action, slot):
                 changed = self._add(bag.fcurves)
                 if changed:
-                    _check_own(armature_object, action, key, changed)
+                    _check_exclusive(armature_object, action, identity, changed)
 
     def _add_reading(self, armature_object: bpy.types.Object, block: Any, name: str) -> None:
-        """Add what the drivers of a data-block read, but for those of items that go."""
+        """Add paths that the drivers of a data-block read, except drivers of removed items."""
         data = getattr(block, "animation_data", None)
         for curve in data.drivers if data is not None else ():
             if block == armature_object and self.after(curve.data_path) is None:
                 continue
             for target in _targets(curve, armature_object):
                 path = target.data_path
-                renamed = self.after(path)
-                if renamed is None:
-                    # Set also where it is so named already: Blender then looks at it anew.
-                    self._renamed.append((target, self.broken(path)))
+                new_path = self.after(path)
+                if new_path is None:
+                    # Set the path even if it does not change: Blender then evaluates it again.
+                    self._new_paths.append((target, self.broken(path)))
                     self._readers.add(name)
-                elif renamed != path:
-                    self._renamed.append((target, renamed))
+                elif new_path != path:
+                    self._new_paths.append((target, new_path))
 
 
 def is_animated(armature_object: bpy.types.Object, chain: int) -> bool:
-    """Tell whether keys or drivers animate a chain, whoever has left them there."""
+    """Return whether keys or drivers animate a chain."""
     starts = paths_of_chain(armature_object, chain)
     return any(path.startswith(starts) for path, _ in animated_paths(armature_object))
 
@@ -130,47 +130,47 @@ def path_of_setting(armature_object: bpy.types.Object, chain: int, name: str) ->
 
 
 def paths_of_chain(armature_object: bpy.types.Object, chain: int) -> tuple[str, str]:
-    """Return the data paths to a chain: by its place in the list, and by its name."""
+    """Return the data paths to a chain: by its index, and by its name."""
     name = bpy.utils.escape_identifier(armature_object.chain_ik.chains[chain].name)
     return f"chain_ik.chains[{chain}]", f'chain_ik.chains["{name}"]'
 
 
 def _targets(curve: bpy.types.FCurve, owner: bpy.types.Object) -> Iterator[bpy.types.DriverTarget]:
-    """Yield what a driver reads of an object by data path."""
+    """Yield the targets of a driver that read an object by data path."""
     for variable in curve.driver.variables:
         if variable.type == "SINGLE_PROP":
             yield from (target for target in variable.targets if target.id == owner)
 
 
-def _key(action: bpy.types.Action, slot: bpy.types.ActionSlot | None) -> tuple[int, int]:
-    """Return what tells an action and one of its slots from all others."""
+def _identity(action: bpy.types.Action, slot: bpy.types.ActionSlot | None) -> tuple[int, int]:
+    """Return a key that identifies an action and one of its slots."""
     return action.session_uid, 0 if slot is None else slot.handle
 
 
-def _check_own(
+def _check_exclusive(
     armature_object: bpy.types.Object,
     action: bpy.types.Action,
-    key: tuple[int, int],
+    identity: tuple[int, int],
     paths: Sequence[str],
 ) -> None:
-    """Raise if F-curves of an action cannot be changed, or are those of another object as well."""
+    """Raise if F-curves of an action cannot be changed, or also animate another object."""
     if not action.is_editable or action.override_library is not None:
         raise RigError(
             f"The action '{action.name}' is linked, so its keys cannot follow the chains:"
             " make it local first."
         )
     for other in bpy.data.user_map(subset=[action])[action]:
-        if other == armature_object or not any(_has(other, path) for path in paths):
+        if other == armature_object or not any(_has_path(other, path) for path in paths):
             continue
-        if any(_key(*pair) == key for pair in held_actions(other)):
+        if any(_identity(*pair) == identity for pair in held_actions(other)):
             raise RigError(
                 f"The action '{action.name}' animates '{other.name}' as well, so its keys cannot"
                 " follow the chains of one alone: give each of them its own action first."
             )
 
 
-def _has(owner: bpy.types.ID, path: str) -> bool:
-    """Tell whether an ID has what a path leads to."""
+def _has_path(owner: bpy.types.ID, path: str) -> bool:
+    """Return whether a path leads to anything in an ID."""
     try:
         owner.path_resolve(path)
     except ValueError:
@@ -178,63 +178,63 @@ def _has(owner: bpy.types.ID, path: str) -> bool:
     return True
 
 
-class Renumbering(Rewriting):
-    """What is to change for keys, drivers and keying sets to stay with chains or joints."""
+class Renumbering(PathRewrite):
+    """Changes with which keys, drivers and keying sets follow chains or joints to new indices."""
 
     def __init__(
-        self, armature_object: bpy.types.Object, places: Places, chain: int | None = None
+        self, armature_object: bpy.types.Object, new_indices: NewIndices, chain: int | None = None
     ) -> None:
-        """Find out what is to change; nothing is changed yet.
+        """Collect the changes; nothing is changed yet.
 
         Args:
             armature_object: The original object.
-            places: Of its chains, or of the joints of one of them.
-            chain: Index of the chain whose joints get other places; by default the chains do.
+            new_indices: New indices of its chains, or of the joints of one of them.
+            chain: Index of the chain whose joints change; None if the chains change.
 
         Raises:
-            RigError: If keys cannot follow, with one sentence that says what to do next.
+            RigError: If keys cannot follow; the message says what to do next.
         """
         items = chains = armature_object.chain_ik.chains
         pattern = r"chain_ik\.chains"
         if chain is not None:
-            items, name, told = chains[chain].joints, chains[chain].name, [str(chain)]
+            items, name, index_patterns = chains[chain].joints, chains[chain].name, [str(chain)]
             if chains.find(name) == chain:
-                told.append(re.escape(f'"{bpy.utils.escape_identifier(name)}"'))
-            pattern += rf"\[(?:{'|'.join(told)})\]\.joints"
-        # Its groups are what comes before the brackets, a number or a name in them, and the rest.
-        self._pattern, self._places = re.compile(f"({pattern}){_ITEM}(.*)"), places
-        # By which Blender knows the items, and by which a person does.
+                index_patterns.append(re.escape(f'"{bpy.utils.escape_identifier(name)}"'))
+            pattern += rf"\[(?:{'|'.join(index_patterns)})\]\.joints"
+        # Groups: the text before the brackets, a number or a name in them, and the rest.
+        self._pattern, self._new_indices = re.compile(f"({pattern}){_ITEM}(.*)"), new_indices
+        # Names for Blender, and labels for people.
         self._names = [item.name for item in items]
         self._labels = [item.name or item.bone for item in items]
         super().__init__(armature_object)
 
     def after(self, path: str) -> str | None:
-        """As ``Rewriting`` says; paths to items that do not exist stay as they are."""
-        found = self._found(path)
-        if found is None:
+        """Return the new path of an item; other paths, and those to no item, as they are."""
+        match = self._match(path)
+        if match is None:
             return path
-        head, item, rest, is_by_name = found
-        place = self._places[item]
-        if place is None:
+        head, item, rest, is_by_name = match
+        new_index = self._new_indices[item]
+        if new_index is None:
             return None
-        if is_by_name and self._first(self._names[item]) == place:
+        if is_by_name and self._first_index(self._names[item]) == new_index:
             return path
-        return f"{head}[{place}]{rest}"
+        return f"{head}[{new_index}]{rest}"
 
     def broken(self, path: str) -> str:
-        """Return a path that leads nowhere but says by name which item was meant."""
-        found = self._found(path)
-        assert found is not None
-        head, item, rest, _ = found
+        """Return a path that leads nowhere but names the removed item."""
+        match = self._match(path)
+        assert match is not None
+        head, item, rest, _ = match
         label = self._labels[item]
-        while self._first(label) is not None:
+        while self._first_index(label) is not None:
             label += " (removed)"
         return f'{head}["{bpy.utils.escape_identifier(label)}"]{rest}'
 
-    def _found(self, path: str) -> tuple[str, int, str, bool] | None:
-        """Return the item that a path leads to, None if to none.
+    def _match(self, path: str) -> tuple[str, int, str, bool] | None:
+        """Return the parts of a path to an item; None for other paths.
 
-        What comes before its brackets, its place, what comes after, and whether it is named.
+        The text before the brackets, the item's index, the rest, and whether the path has a name.
         """
         match = self._pattern.fullmatch(path)
         if match is None:
@@ -247,7 +247,7 @@ class Renumbering(Rewriting):
             item = int(number) if int(number) < len(self._names) else None
         return None if item is None else (head, item, rest, number is None)
 
-    def _first(self, name: str) -> int | None:
-        """Return the place of the first item that has a name afterwards; None if none has."""
-        found = zip(self._names, self._places, strict=True)
-        return min([at for each, at in found if each == name and at is not None], default=None)
+    def _first_index(self, name: str) -> int | None:
+        """Return the smallest new index of items with a name; None without."""
+        pairs = zip(self._names, self._new_indices, strict=True)
+        return min([i for known, i in pairs if known == name and i is not None], default=None)

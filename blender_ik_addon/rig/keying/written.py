@@ -1,4 +1,4 @@
-"""The channels that chains write: which ones they are, and what they hold now."""
+"""The channels that chains write, and a function that reads their present values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Channel(NamedTuple):
 
     Attributes:
         bone: Name of the bone.
-        prop: Property of it, such as ``rotation_quaternion``.
+        prop: Property of the bone, for example ``rotation_quaternion``.
         component: Index within the property.
     """
 
@@ -41,58 +41,58 @@ class Channel(NamedTuple):
 def written_channels(
     armature_object: bpy.types.Object, chains: Iterable[ChainSpec]
 ) -> list[Channel]:
-    """Return the channels that chains write, without the locked ones.
+    """Return the channels that chains write, without locked ones.
 
     Args:
         armature_object: The original object.
         chains: Settings of its chains.
 
     Raises:
-        RigError: If a chain has no bones, with what to do next.
+        RigError: If a chain has no bones; the message says what to do next.
     """
     skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     bones = armature_object.pose.bones
     is_locked = {name: read_flags(bones, f"lock_{name}", 3) for name in ("location", "scale")}
-    found: list[Channel] = []
+    channels: list[Channel] = []
     for spec in chains:
         plan = planned(skeleton, spec)
         for bone in plan.written.tolist():
             prop, free = property_of_mode(int(pose.modes[bone])), ~_locked_rotation(pose, bone)
             name = skeleton.names[bone]
-            found += [Channel(name, prop, each) for each in np.flatnonzero(free).tolist()]
-        for bone, prop, component in _others(plan, spec):
+            channels += [Channel(name, prop, i) for i in np.flatnonzero(free).tolist()]
+        for bone, prop, component in _location_and_scale(plan, spec):
             if not is_locked[prop][bone, component]:
-                found.append(Channel(skeleton.names[bone], prop, component))
+                channels.append(Channel(skeleton.names[bone], prop, component))
     # Chains of one tree share bones.
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(channels))
 
 
 def reader(armature_object: bpy.types.Object, channels: Iterable[Channel]) -> Callable[[], Array]:
-    """Return what tells what c channels of an object hold whenever it is asked, shape (c,)."""
-    index = skeleton_of(armature_object).index
+    """Return a function that reads the present values of c channels of an object, shape (c,)."""
+    bone_index = skeleton_of(armature_object).index
     columns: dict[str, tuple[list[int], list[int]]] = {}
-    for number, (bone, prop, component) in enumerate(channels):
-        numbers, places = columns.setdefault(prop, ([], []))
-        numbers.append(number)
-        places.append(index[bone] * CHANNEL_SIZES[prop] + component)
-    count = sum(len(numbers) for numbers, _ in columns.values())
+    for index, (bone, prop, component) in enumerate(channels):
+        rows, offsets = columns.setdefault(prop, ([], []))
+        rows.append(index)
+        offsets.append(bone_index[bone] * CHANNEL_SIZES[prop] + component)
+    count = sum(len(rows) for rows, _ in columns.values())
 
     def read() -> Array:
         values, bones = np.empty(count), armature_object.pose.bones
-        for prop, (numbers, places) in columns.items():
-            values[numbers] = read_floats(bones, prop, CHANNEL_SIZES[prop])[places]
+        for prop, (rows, offsets) in columns.items():
+            values[rows] = read_floats(bones, prop, CHANNEL_SIZES[prop])[offsets]
         return values
 
     return read
 
 
-def _others(plan: ChainPlan, spec: ChainSpec) -> Iterator[tuple[int, str, int]]:
-    """Yield the channels besides rotations that a chain writes: bone, property, component."""
+def _location_and_scale(plan: ChainPlan, spec: ChainSpec) -> Iterator[tuple[int, str, int]]:
+    """Yield the location and scale channels that a chain writes: bone, property, component."""
     for bone, components in located_components(plan, spec).items():
-        yield from ((bone, "location", each) for each in components)
+        yield from ((bone, "location", component) for component in components)
     components = (0, 1, 2) if spec.use_keep_volume else (1,)
     for bone in sorted(scaled_bones(plan, spec)):
-        yield from ((bone, "scale", each) for each in components)
+        yield from ((bone, "scale", component) for component in components)
 
 
 def _locked_rotation(pose: Pose, bone: int) -> Flags:
@@ -103,6 +103,6 @@ def _locked_rotation(pose: Pose, bone: int) -> Flags:
     elif pose.uses_4d_locks[bone]:
         locked = np.roll(locks, 1)
     else:
-        # The locks hold Euler angles then, which all four numbers have a share of.
+        # The locks are those of Euler angles, to which all four components contribute.
         locked = np.full(CHANNEL_SIZES[property_of_mode(mode)], locks[:3].all())
     return locked

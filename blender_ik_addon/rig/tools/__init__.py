@@ -1,1 +1,1 @@
-"""What operators do to chains, controls and keyframes."""
+"""Functions behind the operators on chains, controls and keyframes."""

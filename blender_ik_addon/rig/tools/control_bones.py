@@ -1,4 +1,4 @@
-"""Control bones: bones of the same armature that chains follow, with shapes that riggers know."""
+"""Control bones: bones of the same armature that chains follow, drawn with custom shapes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mathutils import Matrix
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..controls.control_shapes import MAKERS, name_of, shape_of
-from ..controls.control_sizes import Look
+from ..controls.control_sizes import ControlLook
 from ..controls.foot_roll import MECHANISM
 from ..planning.checks import bone_not_finite, check_scale
 from ..reading.refusals import RigError
@@ -22,23 +22,25 @@ from .controls import BONE_SIZE, Control
 
 COLLECTION = "Chain IK Controls"
 PALETTE = "THEME09"
-# Blender deletes bones without length; so much of their distance float32 tells well.
-LEAST_LENGTH = 1e-4
-# A bone of which one side is a smaller share of another puts nothing below it where it belongs.
-FLAT = 1e-6
+# Minimum length of a new bone, as a share of its largest coordinate (of 1 at least). Blender
+# deletes bones of zero length, and float32 resolves this share of the coordinates well.
+MIN_LENGTH_SHARE = 1e-4
+# Minimum ratio of the shortest to the longest axis of a posed parent. The inverse of a flatter pose
+# matrix is not accurate, so no rest matrix puts a child where it belongs.
+MIN_PARENT_SCALE_RATIO = 1e-6
 
 
 def takes_bones(armature_object: bpy.types.Object) -> bool:
-    """Tell whether bones can be added to an armature: Blender edits nothing from a library."""
-    both = armature_object, armature_object.data
-    return all(each.library is None and each.override_library is None for each in both)
+    """Return whether bones can be added to an armature; Blender edits no library data."""
+    data_blocks = armature_object, armature_object.data
+    return all(block.library is None and block.override_library is None for block in data_blocks)
 
 
 def check_controls(armature_object: bpy.types.Object, controls: Sequence[Control]) -> None:
-    """Raise if controls cannot go along with an object, or bones hang under their parents.
+    """Raise if the scale of an object allows no controls, or if a parent bone does not exist.
 
     Raises:
-        RigError: With what to do next.
+        RigError: The message says what to do next.
     """
     check_scale(armature_object, array_of(armature_object.matrix_world))
     for parent in [control.parent for control in controls if control.parent]:
@@ -49,17 +51,17 @@ def check_controls(armature_object: bpy.types.Object, controls: Sequence[Control
 
 
 def rest_matrices(armature_object: bpy.types.Object, controls: Sequence[Control]) -> list[Array]:
-    """Return the rest matrices that put new bones where controls belong now.
+    """Return the rest matrices with which new bones are at the present places of their controls.
 
     Args:
         armature_object: The original object.
-        controls: What to make.
+        controls: The controls to make.
 
     Returns:
-        One for each control, armature space, shape (4, 4).
+        One matrix for each control, armature space, shape (4, 4).
 
     Raises:
-        RigError: If the parent of one is nowhere, or nothing can be put anywhere under it.
+        RigError: If the pose of a parent is not finite, or its scale is zero.
     """
     to_armature = np.linalg.inv(array_of(armature_object.matrix_world))
     to_rest = {
@@ -70,13 +72,13 @@ def rest_matrices(armature_object: bpy.types.Object, controls: Sequence[Control]
     for matrix in matrices:
         matrix[:3, :3] = rotation.orientation(matrix[:3, :3])
         if np.linalg.matrix_rank(matrix[:3, :3]) < 3:
-            # A hand that is scaled to nothing is turned nowhere; Blender deletes bones like that.
+            # A hand of zero scale has no orientation, and Blender deletes a bone with this matrix.
             matrix[:3, :3] = np.eye(3)
     return matrices
 
 
 def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
-    """Return what takes a place under a bone as posed to the same under it at rest."""
+    """Return the matrix (4, 4) from the pose of a parent to its rest pose, armature space."""
     if not parent:
         return np.eye(4)
     bone = armature_object.pose.bones[parent]
@@ -84,7 +86,7 @@ def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
     if not np.isfinite(posed).all():
         raise bone_not_finite(parent)
     sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
-    if sides[-1] <= FLAT * sides[0]:
+    if sides[-1] <= MIN_PARENT_SCALE_RATIO * sides[0]:
         raise RigError(
             f"Bone '{parent}' has a scale of zero, so controls cannot hang under it:"
             " choose another parent for the controls."
@@ -97,14 +99,14 @@ def add_edit_bones(
     controls: Sequence[Control],
     matrices: Sequence[Array],
 ) -> list[Anchor]:
-    """Add bones to an armature in edit mode; return anchors, as references end with that mode."""
+    """Add bones to an armature in edit mode; return anchors, which outlive edit bones."""
     edit_bones = armature_object.data.edit_bones
     unit = _unit(armature_object)
     anchors: list[Anchor] = []
     for control, matrix in zip(controls, matrices, strict=True):
         bone = edit_bones.new(control.name)
-        least = LEAST_LENGTH * max(1.0, float(np.abs(matrix[:3, 3]).max()))
-        bone.tail = (0.0, max(BONE_SIZE * control.length / unit, least), 0.0)
+        min_length = MIN_LENGTH_SHARE * max(1.0, float(np.abs(matrix[:3, 3]).max()))
+        bone.tail = (0.0, max(BONE_SIZE * control.length / unit, min_length), 0.0)
         bone.matrix = Matrix(matrix.tolist())
         parent = anchors[-control.below].bone if control.below else control.parent
         bone.parent = edit_bones[parent] if parent else None
@@ -132,50 +134,50 @@ def style_bones(anchors: Sequence[Anchor], controls: Sequence[Control]) -> None:
 
 
 def _collection(armature: Any, name: str) -> bpy.types.BoneCollection:
-    """Return a bone collection of an armature, made where it is not there yet."""
-    found: bpy.types.BoneCollection | None = armature.collections_all.get(name)
-    if found is None:
-        found = armature.collections.new(name)
-        # While others are shown alone, new controls would be hidden.
-        found.is_solo = name == COLLECTION and armature.collections.is_solo_active
-    return found
+    """Return a bone collection of an armature; create it if it does not exist."""
+    collection: bpy.types.BoneCollection | None = armature.collections_all.get(name)
+    if collection is None:
+        collection = armature.collections.new(name)
+        # If other collections are solo, new controls would be hidden.
+        collection.is_solo = name == COLLECTION and armature.collections.is_solo_active
+    return collection
 
 
 def remove_empty_collections(armature: Any) -> None:
-    """Remove the bone collections of controls that hold nothing any more."""
+    """Remove the bone collections of controls that are empty."""
     for name in (COLLECTION, MECHANISM):
-        found = armature.collections_all.get(name)
-        if found is not None and not found.bones and not found.children:
-            armature.collections.remove(found)
+        collection = armature.collections_all.get(name)
+        if collection is not None and not collection.bones and not collection.children:
+            armature.collections.remove(collection)
 
 
-def _draw_as(bone: bpy.types.PoseBone, control: Array, shown: Array, unit: float) -> None:
-    """Draw a bone somewhere else than where it is.
+def _draw_as(bone: bpy.types.PoseBone, control: Array, display_matrix: Array, unit: float) -> None:
+    """Draw a control bone at another place than its own.
 
     Args:
         bone: The bone of a control.
-        control: Where that is, world space, shape (4, 4).
-        shown: What takes a shape of length one to where it is drawn, world space, shape (4, 4).
-        unit: Length of one unit of its armature.
+        control: Matrix of the control, world space, shape (4, 4).
+        display_matrix: Matrix from a shape of length one to its display, world space, (4, 4).
+        unit: Length of one armature unit in world space.
     """
-    place = np.linalg.inv(control) @ shown
-    sides = np.linalg.norm(place[:3, :3], axis=0)
+    display = np.linalg.inv(control) @ display_matrix
+    sides = np.linalg.norm(display[:3, :3], axis=0)
     if not sides.all():
-        # Nothing is as small: such a part is scaled to a point or a plane.
+        # The part of the body is scaled to a point or a plane: keep the default shape.
         return
-    turn = Matrix((place[:3, :3] / sides).tolist())
-    # Lengths of the bone are for whoever sees bones without shapes.
+    rotation_matrix = Matrix((display[:3, :3] / sides).tolist())
+    # The length of the bone only matters where shapes are not drawn.
     bone.use_custom_shape_bone_size = False
-    bone.custom_shape_translation = (place[:3, 3] / unit).tolist()
-    bone.custom_shape_rotation_euler = turn.to_euler()
+    bone.custom_shape_translation = (display[:3, 3] / unit).tolist()
+    bone.custom_shape_rotation_euler = rotation_matrix.to_euler()
     bone.custom_shape_scale_xyz = (sides / unit).tolist()
 
 
-def look_of_bone(armature_object: bpy.types.Object, name: str) -> Look | None:
-    """Return how a control bone is drawn around a part of the body; None for others."""
+def look_of_bone(armature_object: bpy.types.Object, name: str) -> ControlLook | None:
+    """Return how a control bone is drawn around a part of the body; None for other bones."""
     bone: Any = armature_object.pose.bones[name]
     drawn = bone.custom_shape
-    shape = next((each for each in MAKERS if drawn and drawn.name == name_of(each)), None)
+    shape = next((kind for kind in MAKERS if drawn and drawn.name == name_of(kind)), None)
     if shape is None or bone.use_custom_shape_bone_size:
         return None
     look = Matrix.LocRotScale(
@@ -183,16 +185,16 @@ def look_of_bone(armature_object: bpy.types.Object, name: str) -> Look | None:
         bone.custom_shape_rotation_euler,
         bone.custom_shape_scale_xyz,
     )
-    return Look(shape, array_of(armature_object.matrix_world @ bone.matrix @ look))
+    return ControlLook(shape, array_of(armature_object.matrix_world @ bone.matrix @ look))
 
 
 def _unit(armature_object: bpy.types.Object) -> float:
-    """Return how long one unit of an armature is; one where that is nothing."""
+    """Return the length of one armature unit in world space; 1 if the scale is zero."""
     sides = array_of(armature_object.matrix_world)[:3, :3]
     return float(np.cbrt(abs(np.linalg.det(sides)))) or 1.0
 
 
 def is_control_bone(anchor: Anchor) -> bool:
-    """Tell whether a bone was made as a control."""
+    """Return whether a bone is a control bone, by its bone collection."""
     bone = anchor.object.data.bones.get(anchor.bone)
     return bone is not None and COLLECTION in bone.collections

@@ -1,4 +1,4 @@
-"""Controls to be made for new chains: targets, poles, roots, and what they look like."""
+"""Controls for new chains: targets, poles and roots, with their display."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
 from ..controls.control_shapes import Shape
-from ..controls.control_sizes import Look
+from ..controls.control_sizes import ControlLook
 from ..controls.control_spaces import finite_place
 from ..controls.default_poles import Placement
 from ..reading.spec import Anchor, ChainSpec
@@ -27,9 +27,9 @@ EMPTY_TYPES: dict[Shape | None, Literal["SPHERE", "CIRCLE"]] = {
     "SPHERE": "SPHERE",
     "BELT": "CIRCLE",
 }
-# The ring of a root: its radius beside the way to what stands on the floor, as what lies in this
-# share of the height above it, and the least one beside the height.
-ROOT_MARGIN, STANDING, LEAST_ROOT = 1.3, 0.1, 0.2
+# The radius of a root ring: a factor on the distance to the farthest point near the floor; the
+# height of the band that counts as near, and the minimum radius, as shares of the body's height.
+ROOT_MARGIN, FLOOR_BAND, MIN_ROOT_RADIUS = 1.3, 0.1, 0.2
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Control:
     Attributes:
         name: Blender appends a number if it is taken.
         matrix: World matrix without scale, shape (4, 4).
-        length: Of its chain, scene units; its bone is in proportion.
-        shape: How it is drawn, in proportion to its bone; None for a bone of a mechanism.
-        parent: Name of the bone that a control bone hangs under; empty for none.
-        look: How it is drawn instead of that, around a part of the body; None without.
-        below: How many places before it in a list the control stands that its bone hangs under
-            instead of the parent; 0 without.
+        length: Length of its chain, scene units; the bone is made in proportion.
+        shape: Shape in proportion to its bone; None for a bone of a mechanism.
+        parent: Name of the parent of a control bone; empty for none.
+        look: Display around a part of the body, in place of ``shape``; None without.
+        below: How many places before it in a list its parent stands, which replaces ``parent``; 0
+            without.
     """
 
     name: str
@@ -52,18 +52,18 @@ class Control:
     length: float
     shape: Shape | None
     parent: str = ""
-    look: Look | None = None
+    look: ControlLook | None = None
     below: int = 0
 
 
 @dataclass(frozen=True)
 class NewChain:
-    """A chain that is to be added, with the controls that are to be made for it.
+    """A chain to be added, with the controls to be made for it.
 
     Attributes:
         spec: Its settings, without the target.
-        place: Where its controls belong.
-        controls: Those to be made; the last one is its target.
+        place: The placement of its controls.
+        controls: Controls to be made; the last one is its target.
         soft: Its soft distance.
     """
 
@@ -74,11 +74,11 @@ class NewChain:
 
 
 def target_control(
-    chain: str, placed: Placement, parent: str = "", look: Look | None = None
+    chain: str, placed: Placement, parent: str = "", look: ControlLook | None = None
 ) -> Control:
     """Return a new target for a chain."""
     return Control(
-        named(chain, "Target"), placed.target, float(placed.length), "CUBE", parent, look
+        control_name(chain, "Target"), placed.target, float(placed.length), "CUBE", parent, look
     )
 
 
@@ -86,29 +86,29 @@ def pole_control(chain: str, placed: Placement, parent: str = "") -> Control:
     """Return a new pole for a chain."""
     matrix = np.eye(4)
     matrix[:3, 3] = placed.pole
-    return Control(named(chain, "Pole"), matrix, float(placed.length), "SPHERE", parent)
+    return Control(control_name(chain, "Pole"), matrix, float(placed.length), "SPHERE", parent)
 
 
 def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
-    """Return a new root for a body: on the floor under the hips, around all that stands there.
+    """Return a new root for a body: a ring on the floor under the hips, around its feet.
 
-    The floor is where the lowest bone under the hips is now.
+    The floor is at the height of the lowest bone under the hips now.
     """
     bone = armature_object.pose.bones[hips]
     points = ends_of(armature_object, (bone, *bone.children_recursive))
-    across = np.linalg.norm(points[:, :2] - points[0, :2], axis=1)
+    distances = np.linalg.norm(points[:, :2] - points[0, :2], axis=1)
     floor, height = float(np.min(points[:, 2])), float(np.ptp(points[:, 2]))
-    standing = across[points[:, 2] <= floor + STANDING * height]
+    floor_distances = distances[points[:, 2] <= floor + FLOOR_BAND * height]
     matrix = np.eye(4)
     matrix[:3, 3] = (*points[0, :2], floor)
-    radius = max(ROOT_MARGIN * float(np.max(standing)), LEAST_ROOT * height)
+    radius = max(ROOT_MARGIN * float(np.max(floor_distances)), MIN_ROOT_RADIUS * height)
     return Control("Root", matrix, radius / BONE_SIZE, "RING")
 
 
-def torso_control(armature_object: bpy.types.Object, hips: str, look: Look) -> Control:
-    """Return a new control for the hips of a body, made where their tail is at rest.
+def torso_control(armature_object: bpy.types.Object, hips: str, look: ControlLook) -> Control:
+    """Return a new control for the hips of a body, placed at the rest position of their tail.
 
-    A bone of the same rest pose as the hips takes along what goes with it as they do.
+    Its rest orientation is that of the hips, so it carries other bones as the hips do.
     """
     tail = armature_object.matrix_world @ armature_object.data.bones[hips].tail_local
     matrix = np.eye(4)
@@ -117,10 +117,10 @@ def torso_control(armature_object: bpy.types.Object, hips: str, look: Look) -> C
 
 
 def torso_goal(armature_object: bpy.types.Object, hips: str) -> Array:
-    """Return where that control belongs now, world space, shape (4, 4).
+    """Return the goal of a torso control in the present pose, world space, shape (4, 4).
 
     Raises:
-        RigError: If the hips are nowhere.
+        RigError: If the pose of the hips is not finite.
     """
     goal = finite_place(Anchor(armature_object, hips), "hips")
     goal[:3, :3] = rotation.orientation(goal[:3, :3])
@@ -128,12 +128,12 @@ def torso_goal(armature_object: bpy.types.Object, hips: str) -> Array:
     return goal
 
 
-def named(chain: str, word: str) -> str:
-    """Return a name that ends with the side of the chain's name, so that it can be mirrored."""
+def control_name(chain: str, role: str) -> str:
+    """Return a control name that ends with the side of the chain's name: it can be mirrored."""
     for side in Side:
         if side.value and chain.endswith(side.value):
-            return f"{chain.removesuffix(side.value)} {word}{side.value}"
-    return f"{chain} {word}"
+            return f"{chain.removesuffix(side.value)} {role}{side.value}"
+    return f"{chain} {role}"
 
 
 def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.Object:
@@ -143,7 +143,7 @@ def make_empty(collection: bpy.types.Collection, control: Control) -> bpy.types.
     empty.empty_display_type = EMPTY_TYPES[shape] if shape in EMPTY_TYPES else "CUBE"
     empty.empty_display_size = EMPTY_SIZE * control.length
     if control.look:
-        # About its place an empty cannot lie on the floor: the middle one of the sides is its size.
+        # An empty is centred on its place and cannot lie on the floor: use its middle side length.
         sides = float(np.median(control.look.sides))
         empty.empty_display_size = sides if shape == "BELT" else sides / 2.0
     empty.matrix_world = Matrix(control.matrix.tolist())

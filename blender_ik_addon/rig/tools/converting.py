@@ -1,4 +1,4 @@
-"""Blender's IK constraints and chains: what both have, and what cannot be converted."""
+"""Conversion between Blender's IK constraints and chains: shared and unsupported settings."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from ..reading.spec import Anchor, ChainSpec, PoleMode
 from .lengths import LengthUnit, length_in_words
 
 IKConstraint = Any
-"""A KinematicConstraint of Blender; the stubs know the common part of constraints alone."""
+"""A KinematicConstraint of Blender; the type stubs only know what all constraints share."""
 
-# Settings with the same name and meaning in both.
+# Settings with the same name and meaning in chains and constraints.
 SHARED = ("mute", "influence", "weight", "use_rotation", "orient_weight", "iterations")
-# Settings that can be animated in both, by their names in constraints. The eye in Blender's panel
-# animates ``enabled``, the opposite of mute.
-_OF_CONSTRAINTS = {
+# Settings that can be animated in both, by their names in constraints, with those in chains. The
+# eye in Blender's panel animates ``enabled``, the opposite of ``mute``.
+_NAMES_IN_CONSTRAINTS = {
     name: name for name in ("mute", "influence", "weight", "orient_weight", "pole_angle")
 } | {"enabled": "mute"}
-_OF_CHAINS = {name: name for name in _OF_CONSTRAINTS.values()}
+_NAMES_IN_CHAINS = {name: name for name in _NAMES_IN_CONSTRAINTS.values()}
 
 MOST_BONES_OF_CONSTRAINT = 255
-# 0.01 in float32 is a little less.
-LEAST_WEIGHT = 0.01 - 1e-6
-# A head within this share of the parent's length from the parent's tail is on it.
-SAME_PLACE = 1e-5
-# Joints that move by no more than this share of the chain's length have not moved.
-SAME_POSE = 1e-3
+# The minimum weight of constraints: 0.01 is a little less in float32.
+MIN_WEIGHT = 0.01 - 1e-6
+# Tolerance of a head on its parent's tail, as a share of the parent's length.
+TAIL_SHARE = 1e-5
+# Tolerance of joints that have not moved, as a share of the chain's length.
+UNMOVED_SHARE = 1e-3
 
-# Settings that only iTaSC uses, Blender's other solver, with their defaults.
+# Settings that only iTaSC uses, Blender's other solver, with their default values.
 _OF_CONSTRAINTS_ALONE: dict[str, object] = {"reference_axis": "BONE"} | {
     f"lock_{what}_{axis}": True for what in ("location", "rotation") for axis in "xyz"
 }
@@ -57,8 +57,8 @@ def ik_constraints(bone: bpy.types.PoseBone) -> list[IKConstraint]:
 def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) -> ChainSpec:
     """Return the settings of a chain with the bones and goals of a constraint.
 
-    With Use Tail off a constraint brings the parent's tail to the target, and turns the parent. So
-    the chain ends at the parent if that tail is not the bone's head, or if the parent is turned.
+    Without Use Tail, a constraint brings the parent's tail to the target and turns the parent. So
+    the chain ends at the parent if that tail is not at the bone's head or the parent is turned.
     """
     use_tail, tip = constraint.use_tail, skeleton.index[bone]
     parent = int(skeleton.parents[tip])
@@ -84,14 +84,14 @@ def _is_on_parent(skeleton: Skeleton, bone: int) -> bool:
     parent = int(skeleton.parents[bone])
     tail = np.array((0.0, skeleton.lengths[parent], 0.0))
     gap = float(np.linalg.norm(skeleton.offsets[bone][:3, 3] - tail))
-    return bool(skeleton.is_connected[bone]) or gap <= SAME_PLACE * float(skeleton.lengths[parent])
+    return bool(skeleton.is_connected[bone]) or gap <= TAIL_SHARE * float(skeleton.lengths[parent])
 
 
 def check_solver(armature_object: bpy.types.Object) -> None:
-    """Raise if an armature's constraints are solved by iTaSC, which has no counterpart here.
+    """Raise if an armature's constraints are solved by iTaSC, which chains do not replace.
 
     Raises:
-        RigError: With what to do first.
+        RigError: The message says what to do first.
     """
     if armature_object.pose.ik_solver != "LEGACY":
         raise RigError(
@@ -101,10 +101,10 @@ def check_solver(armature_object: bpy.types.Object) -> None:
 
 
 def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None:
-    """Raise if a constraint does what no chain can do.
+    """Raise if a chain cannot do what a constraint does.
 
     Raises:
-        RigError: With what to do first.
+        RigError: The message says what to do first.
     """
     if constraint.is_override_data or _is_in_library(bone, constraint.name):
         raise RigError("It comes from a library and cannot be removed here: mute it instead.")
@@ -130,7 +130,7 @@ def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None
                 f"Chains do not follow a vertex group, such as '{part}' of '{goal.name}':"
                 " follow an empty with a vertex parent instead."
             )
-    if _counts(constraint) and sum(map(_counts, ik_constraints(bone))) > 1:
+    if _is_active(constraint) and sum(map(_is_active, ik_constraints(bone))) > 1:
         raise RigError(
             "Of several IK constraints of a bone Blender uses the first: mute or delete the others"
             " first."
@@ -138,13 +138,13 @@ def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None
 
 
 def _is_in_library(bone: bpy.types.PoseBone, name: str) -> bool:
-    """Tell whether an override has a constraint from its library; 4.2 does not tell that itself."""
+    """Return whether an override has a constraint from its library; 4.2 has no property for it."""
     override = bone.id_data.override_library
     bones = override.reference.pose.bones if override else {}
     return bone.name in bones and name in bones[bone.name].constraints
 
 
-def _counts(constraint: IKConstraint) -> bool:
+def _is_active(constraint: IKConstraint) -> bool:
     return not constraint.mute and constraint.target is not None
 
 
@@ -153,15 +153,10 @@ def check_chain(
     spec: ChainSpec,
     bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone],
 ) -> None:
-    """Raise if a chain does what no constraint can do.
-
-    Args:
-        plan: Those of the chain.
-        spec: Its settings.
-        bones: All pose bones.
+    """Raise if a constraint cannot do what a chain does; ``bones`` are all pose bones.
 
     Raises:
-        RigError: With what to do first.
+        RigError: The message says what to do first.
     """
     skeleton = plan.skeleton
     driven = [bones[skeleton.names[bone]] for bone in plan.segments]
@@ -185,36 +180,30 @@ def check_chain(
             f"IK constraints move {MOST_BONES_OF_CONSTRAINT} bones at most: shorten the chain."
         )
     weights = (spec.weight, float(spec.options.orient_weight) if plan.turns_tip else 1.0)
-    if min(weights) < LEAST_WEIGHT:
+    if min(weights) < MIN_WEIGHT:
         raise RigError("IK constraints have no weight below 0.01: enter a greater one first.")
     if not spec.use_tail and not _is_on_parent(skeleton, skeleton.index[spec.bone]):
         raise RigError(
             "IK constraints reach with a head only at the tail of its parent: switch Use Tail on."
         )
-    if any(map(_counts, ik_constraints(bones[spec.bone]))):
+    if any(map(_is_active, ik_constraints(bones[spec.bone]))):
         raise RigError(f"'{spec.bone}' has an IK constraint already: delete that first.")
 
 
 def may_grow(armature_object: bpy.types.Object, plan: ChainPlan) -> bool:
-    """Tell whether any bone of a chain has an IK stretch."""
+    """Return whether any bone of a chain has an IK stretch."""
     bones = armature_object.pose.bones
     return any(bones[plan.skeleton.names[bone]].ik_stretch > 0.0 for bone in plan.segments)
 
 
 def take_settings(constraint: IKConstraint, chain: PlannedChain, pole_angle: float) -> None:
-    """Give a new constraint the settings of a chain that both have, but for target and pole.
-
-    Args:
-        constraint: The constraint.
-        chain: The chain.
-        pole_angle: Of the constraint, radians.
-    """
+    """Give a new constraint the settings that chains share, and a pole angle in radians."""
     spec, options = chain.spec, chain.spec.options
     constraint.influence, constraint.weight = spec.influence, spec.weight
     constraint.use_rotation = chain.plan.turns_tip
     constraint.orient_weight = float(options.orient_weight)
     constraint.iterations = int(options.iterations)
-    # Where no bone may grow it does nothing, so Blender's default, on, is left.
+    # Without bones that stretch it has no effect: keep Blender's default, which is on.
     constraint.use_stretch = spec.use_stretch or not may_grow(chain.object, chain.plan)
     constraint.pole_angle = math.remainder(pole_angle, math.tau)
     constraint.use_tail = spec.use_tail
@@ -222,7 +211,7 @@ def take_settings(constraint: IKConstraint, chain: PlannedChain, pole_angle: flo
 
 
 def lost_of_constraint(constraint: IKConstraint) -> list[str]:
-    """Return the labels of what is set in a constraint but has no counterpart in a chain."""
+    """Return the labels of changed settings of a constraint that a chain does not have."""
     labels = constraint.bl_rna.properties
     return [
         labels[name].name
@@ -232,7 +221,7 @@ def lost_of_constraint(constraint: IKConstraint) -> list[str]:
 
 
 def lost_of_chain(settings: bpy.types.PropertyGroup) -> list[str]:
-    """Return the labels of what is set in a chain but has no counterpart in a constraint."""
+    """Return the labels of changed settings of a chain that a constraint does not have."""
     labels = settings.bl_rna.properties
     lost = {
         "solver": settings.solver in (Solver.FABRIK, Solver.CCD),
@@ -246,42 +235,42 @@ def lost_of_chain(settings: bpy.types.PropertyGroup) -> list[str]:
 def moving_to_chain(
     armature_object: bpy.types.Object, bone: str, constraint: str, index: int
 ) -> Moving:
-    """Return what changes for keys of a constraint's settings to become those of a chain.
+    """Return the changes that move keys of a constraint's settings to those of a chain.
 
     Raises:
-        RigError: If they cannot, as ``Moving``.
+        RigError: If they cannot be moved, as for ``Moving``.
     """
     bones = armature_object.pose.bones
-    of_bone = ("pose.bones", bones.find(bone), bone)
+    bone_item = ("pose.bones", bones.find(bone), bone)
     before = [
-        head
-        for owner in _items(*of_bone)
-        for head in _items(
+        prefix
+        for owner in _items(*bone_item)
+        for prefix in _items(
             f"{owner}.constraints", bones[bone].constraints.find(constraint), constraint
         )
     ]
-    behind = f"chain_ik.chains[{index}]."
-    return Moving(armature_object, _dotted(before), behind, _OF_CONSTRAINTS, ("enabled",))
+    after = f"chain_ik.chains[{index}]."
+    return Moving(armature_object, _dotted(before), after, _NAMES_IN_CONSTRAINTS, ("enabled",))
 
 
 def moving_to_constraint(
     armature_object: bpy.types.Object, index: int, bone: str, constraint: str
 ) -> Moving:
-    """Return what changes for keys of a chain's settings to become those of a constraint.
+    """Return the changes that move keys of a chain's settings to those of a constraint.
 
     Raises:
-        RigError: If they cannot, as ``Moving``.
+        RigError: If they cannot be moved, as for ``Moving``.
     """
     chains = armature_object.chain_ik.chains
     name = chains[index].name
     before = _items("chain_ik.chains", index, name if chains.find(name) == index else None)
-    behind = _items(f"{_items('pose.bones', None, bone)[-1]}.constraints", None, constraint)[-1]
+    after = _items(f"{_items('pose.bones', None, bone)[-1]}.constraints", None, constraint)[-1]
     stuck = ("use_flip_bend",)
-    return Moving(armature_object, _dotted(before), f"{behind}.", _OF_CHAINS, stuck=stuck)
+    return Moving(armature_object, _dotted(before), f"{after}.", _NAMES_IN_CHAINS, stuck=stuck)
 
 
 def _items(items: str, index: int | None, name: str | None) -> list[str]:
-    """Return the paths to an item by index and by name, as far as these are given."""
+    """Return the data paths to an item by index and by name; None leaves one of them out."""
     paths = [] if index is None else [f"{items}[{index}]"]
     return paths + ([] if name is None else [f'{items}["{bpy.utils.escape_identifier(name)}"]'])
 
@@ -296,16 +285,16 @@ def take_shown_pose(
     pose: Pose,
     plan: ChainPlan,
 ) -> None:
-    """Write the evaluated rotations of a chain's bones into their channels."""
-    turns = []
-    for bone in plan.written:
-        shown = evaluated.pose.bones[plan.skeleton.names[bone]]
+    """Write the evaluated rotations of a chain's bones to the channels of the original."""
+    wxyz = []
+    for row in plan.written:
+        bone = evaluated.pose.bones[plan.skeleton.names[row]]
         local = evaluated.convert_space(
-            pose_bone=shown, matrix=shown.matrix, from_space="POSE", to_space="LOCAL"
+            pose_bone=bone, matrix=bone.matrix, from_space="POSE", to_space="LOCAL"
         )
-        turns.append(local.to_quaternion())
+        wxyz.append(local.to_quaternion())
     modes = pose.modes[plan.written]
-    channels = converted(np.array(turns, dtype=np.float64), np.full_like(modes, QUATERNION), modes)
+    channels = converted(np.array(wxyz, dtype=np.float64), np.full_like(modes, QUATERNION), modes)
     write_rotation(armature_object, plan.written, modes, channels)
 
 
@@ -313,18 +302,18 @@ def change_in_words(gaps: Array, length: float, frames: Sequence[float], unit: L
     """Return how joints of a chain have moved, in words; empty if they have not.
 
     Args:
-        gaps: How far each joint has moved at each frame, shape (f, m + 1).
-        length: Of the chain.
+        gaps: Distance that each joint has moved at each frame, shape (f, m + 1).
+        length: Length of the chain.
         frames: The f frames, the present one first.
         unit: How the scene shows lengths.
     """
     farthest, tips = gaps.max(axis=1), gaps[:, -1]
-    if np.max(farthest) <= SAME_POSE * length:
+    if np.max(farthest) <= UNMOVED_SHARE * length:
         return ""
-    most, tip = (length_in_words(float(np.max(each)), unit) for each in (farthest, tips))
+    most, tip = (length_in_words(float(np.max(lengths)), unit) for lengths in (farthest, tips))
     bones = f"{gaps.shape[1] - 1} bones" if gaps.shape[1] > 2 else "1 bone"
     text = f"({bones}): the tip is {tip} off, joints are up to {most} apart."
-    if np.max(tips) <= SAME_POSE * length:
+    if np.max(tips) <= UNMOVED_SHARE * length:
         text = (
             f"({bones}): the tip is the same, but the bends differ: joints are up to {most} apart."
         )

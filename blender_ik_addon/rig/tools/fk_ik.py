@@ -1,4 +1,4 @@
-"""FK and IK matched: controls are moved to fit a pose, and both sides are keyed at a frame."""
+"""FK and IK matching: move controls to fit a pose, and key both sides at a frame."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import label, move_to, rotation_property
 from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
-from ..keying.curve_points import interpolate, split
+from ..keying.curve_points import set_interpolation, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
 from ..keying.written import Channel, reader, written_channels
 from ..reading.animation import curves
@@ -23,14 +23,14 @@ from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import array_of, channels_of, matrix_of
 from .placing import check_movable
 
-# Between two passes that place the same controls: shares of their numbers, and scene units.
+# Relative and absolute tolerances (scene units) of the channels of controls between two passes.
 SAME_SHARE, SAME_PLACE = 1e-5, 1e-6
-# How far a tip is from a target that it has reached: in tolerances of its chain, and in radians.
-# With ten times more, what is left would be seen to pull.
-AT_TARGET, TURNED_TO = 2.0, 1e-4
-# How far a control is from where it was put while nothing holds it: a share of its coordinates, and
-# scene units. With a tenth, what Blender rounds would be taken for a constraint.
-PUT_SHARE, PUT_PLACE = 1e-4, 2e-5
+# How far a tip may be from a target that it has reached: in tolerances of its chain, and in
+# radians. If ten times larger, the remaining gap would be seen to pull.
+MAX_GAP, MAX_TURN = 2.0, 1e-4
+# How far a control may be from its goal if no constraint holds it: a share of its coordinates, and
+# scene units. If ten times smaller, Blender's rounding would be taken for a constraint.
+PLACED_RTOL, PLACED_ATOL = 1e-4, 2e-5
 
 Goals = dict[Anchor, Array]
 """World matrices of targets and poles, shape (4, 4) each."""
@@ -39,66 +39,61 @@ Goals = dict[Anchor, Array]
 def find_match(
     armature_object: bpy.types.Object, spec: ChainSpec, limb: ChainSpec, scene: bpy.types.Scene
 ) -> Goals:
-    """Return where target and pole of a chain belong in its present pose; nothing is changed.
+    """Return the goals of a chain's target and pole that keep its present pose; change nothing.
 
-    The pole belongs on the side to which the limb bends, turned by the pole angle. A chain that
+    The pole is placed on the side to which the limb bends, turned by the pole angle. A chain that
     starts from this pose must not flip its bend: that would turn its bones round.
 
     Args:
         armature_object: The original object.
         spec: The chain.
-        limb: The chain with those of its bones alone that its pole turns.
-        scene: What the controls are to be moved in.
+        limb: The chain, reduced to the bones that its pole turns.
+        scene: The scene in which the controls are to be moved.
 
     Raises:
-        RigError: If the chain has no bones, its pose is not sound, or a person may not move the
-            target or the pole.
+        RigError: If the chain has no bones, its pose is not finite, or the target or the pole
+            cannot be moved.
     """
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
         if anchor is not None:
             check_movable(control_above(anchor), word, scene)
-    # Where they are now does not matter.
-    placed = placement(armature_object, replace(spec, target=None, pole=None))
+    # Ignore the present places of target and pole.
+    default = placement(armature_object, replace(spec, target=None, pole=None))
     goals = {}
     if spec.target is not None:
-        control, goal = control_above(spec.target), placed.target
+        control, goal = control_above(spec.target), default.target
         if control != spec.target:
-            ends = (array_of(channels_of(each).matrix) for each in (spec.target, control))
+            ends = (array_of(channels_of(anchor).matrix) for anchor in (spec.target, control))
             goal = control_goal(array_of(control.object.matrix_world), goal, *ends)
         goals[control] = goal
     if spec.pole is not None:
         matrix = matrix_of(spec.pole)
-        alone = replace(limb, target=None, pole=None)
-        matrix[:3, 3] = placement(armature_object, alone).pole
+        limb_only = replace(limb, target=None, pole=None)
+        matrix[:3, 3] = placement(armature_object, limb_only).pole
         goals[spec.pole] = matrix
     return goals
 
 
 def is_met(goals: Goals, spec: ChainSpec) -> bool:
-    """Tell whether a chain stands at its target.
-
-    Args:
-        goals: As from ``find_match``.
-        spec: The chain's settings.
-    """
+    """Return whether a chain is at its target, by goals from ``find_match``."""
     if spec.target is None or spec.pole is not None:
-        # Which way a pole turns a chain is not looked at: it is placed anew.
+        # The side to which a pole turns the chain is not compared: always place the pole again.
         return spec.target is None
     control = control_above(spec.target)
-    goal, there = goals[control], matrix_of(control)
-    if np.linalg.norm(goal[:3, 3] - there[:3, 3]) > AT_TARGET * float(spec.options.tolerance):
+    goal, present = goals[control], matrix_of(control)
+    if np.linalg.norm(goal[:3, 3] - present[:3, 3]) > MAX_GAP * float(spec.options.tolerance):
         return False
-    turn, wanted = (rotation.orientation(each[:3, :3]) for each in (goal, there))
-    return not spec.use_rotation or np.allclose(turn, wanted, rtol=0.0, atol=TURNED_TO)
+    goal_axes, axes = (rotation.orientation(matrix[:3, :3]) for matrix in (goal, present))
+    return not spec.use_rotation or np.allclose(goal_axes, axes, rtol=0.0, atol=MAX_TURN)
 
 
 def find_bend(armature_object: bpy.types.Object, spec: ChainSpec) -> float | None:
-    """Return the pole angle with which a chain that bends with its body keeps its present pose.
+    """Return the pole angle with which a chain that carries its side keeps its present pose.
 
-    None for chains that bend toward a pole, or as the pose that they start from.
+    None for chains that bend toward a pole or as their start pose.
 
     Raises:
-        RigError: As from ``find_match``.
+        RigError: As for ``find_match``.
     """
     if spec.pole_mode is not PoleMode.FOLLOW:
         return None
@@ -112,12 +107,12 @@ def match_controls(
     frame: float | None = None,
     interpolation: str = "",
 ) -> None:
-    """Put targets and poles where they belong, also where they hang on each other.
+    """Move targets and poles to their goals, also where some are parents of others.
 
     Args:
-        goals: As from ``find_match``, of one chain or of several.
-        view_layer: What evaluates them.
-        frame: Where to key them; None for no keys. A curve without the key would move them back.
+        goals: From ``find_match``, of one chain or more.
+        view_layer: The view layer that evaluates them.
+        frame: Frame to key them at, or a curve would move them back; None for no keys.
         interpolation: As for ``key_anchors``.
     """
     before = None
@@ -134,11 +129,11 @@ def match_controls(
 
 
 def held_elsewhere(goals: Goals) -> list[str]:
-    """Return the names of controls that are not where they were put, once that is evaluated."""
+    """Return the names of evaluated controls that are not at their goals."""
     return [
         label(anchor)
         for anchor, goal in goals.items()
-        if not np.allclose(matrix_of(anchor)[:3, 3], goal[:3, 3], PUT_SHARE, PUT_PLACE)
+        if not np.allclose(matrix_of(anchor)[:3, 3], goal[:3, 3], PLACED_RTOL, PLACED_ATOL)
     ]
 
 
@@ -149,58 +144,50 @@ def switch_controls(
     frame: int,
     interpolation: str,
 ) -> None:
-    """Match controls from a frame on, with keys; what they carry of other chains stays in place.
+    """Match controls from a frame on, with keys; keep the controls of other chains in place.
 
     Args:
         goals: As for ``match_controls``.
-        others: Targets and poles of chains that go on as they are.
-        view_layer: What evaluates them.
-        frame: Where to key them; on the frame before they are keyed as they were.
+        others: Targets and poles of the chains that do not change.
+        view_layer: The view layer that evaluates them.
+        frame: Frame to key them at; at the frame before, their former places are keyed.
         interpolation: As for ``key_anchors``.
     """
-    places = {anchor: matrix_of(anchor) for anchor in others if anchor not in goals}
-    hold_anchors(goals, frame - 1, interpolation)
+    matrices = {anchor: matrix_of(anchor) for anchor in others if anchor not in goals}
+    key_as_played(goals, frame - 1, interpolation)
     match_controls(goals, view_layer, frame, interpolation)
     carried = {
-        anchor: place
-        for anchor, place in places.items()
-        if not np.allclose(matrix_of(anchor), place, SAME_SHARE, SAME_PLACE)
+        anchor: matrix
+        for anchor, matrix in matrices.items()
+        if not np.allclose(matrix_of(anchor), matrix, SAME_SHARE, SAME_PLACE)
     }
-    hold_anchors(carried, frame - 1, interpolation)
+    key_as_played(carried, frame - 1, interpolation)
     if carried:
-        # Put back, they carry others.
+        # When these are back in place, their children have moved.
         match_controls(goals | carried, view_layer, frame, interpolation)
 
 
 def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = "") -> None:
-    """Key location and rotation of objects and bones at a frame, as they stand.
+    """Key the present location and rotation of objects and bones at a frame.
 
-    Args:
-        anchors: What to key.
-        frame: Where.
-        interpolation: From the keys on; empty for that of the keys before them.
+    An empty interpolation is that of the preceding keys.
     """
     for anchor in anchors:
         for prop in channel_names(channels_of(anchor)):
             _insert(anchor, prop, -1, frame, interpolation)
 
 
-def hold_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str) -> None:
-    """Key location and rotation of objects and bones at a frame as they play there.
+def key_as_played(anchors: Iterable[Anchor], frame: int, interpolation: str) -> None:
+    """Key location and rotation of objects and bones as they play at a frame.
 
-    What is keyed later then changes nothing up to that frame.
-
-    Args:
-        anchors: What to key.
-        frame: Where.
-        interpolation: Of keys on channels that had none.
+    Later keys then change nothing up to that frame. The interpolation is for channels without keys.
     """
     for anchor in anchors:
-        moved = channels_of(anchor)
-        known = {(each.data_path, each.array_index): each for each in curves(anchor.object)}
-        for prop in channel_names(moved):
-            for component in range(len(getattr(moved, prop))):
-                curve = known.get((moved.path_from_id(prop), component))
+        owner = channels_of(anchor)
+        known = {(curve.data_path, curve.array_index): curve for curve in curves(anchor.object)}
+        for prop in channel_names(owner):
+            for component in range(len(getattr(owner, prop))):
+                curve = known.get((owner.path_from_id(prop), component))
                 if curve is None:
                     _insert(anchor, prop, component, frame, interpolation)
                 else:
@@ -208,52 +195,52 @@ def hold_anchors(anchors: Iterable[Anchor], frame: int, interpolation: str) -> N
 
 
 def _insert(anchor: Anchor, prop: str, component: int, frame: float, interpolation: str) -> None:
-    """Key a property as it stands, one component of it or with -1 all."""
-    moved = channels_of(anchor)
-    path, group = moved.path_from_id(prop), anchor.bone or "Object Transforms"
-    moved.keyframe_insert(prop, index=component, frame=frame, group=group)
+    """Key the present value of a property: one component of it, or all with -1."""
+    owner = channels_of(anchor)
+    path, group = owner.path_from_id(prop), anchor.bone or "Object Transforms"
+    owner.keyframe_insert(prop, index=component, frame=frame, group=group)
     for curve in curves(anchor.object) if interpolation else ():
         if curve.data_path == path and component in (-1, curve.array_index):
-            interpolate(curve, frame, interpolation)
+            set_interpolation(curve, frame, interpolation)
 
 
 def anchor_channels(anchors: Iterable[Anchor]) -> dict[bpy.types.Object, list[Channel]]:
-    """Return the channels that hold location and rotation of objects and bones, by object."""
-    found: dict[bpy.types.Object, list[Channel]] = {}
+    """Return the location and rotation channels of objects and bones, by object."""
+    channels: dict[bpy.types.Object, list[Channel]] = {}
     for anchor in anchors:
-        moved = channels_of(anchor)
-        found.setdefault(anchor.object, []).extend(
+        owner = channels_of(anchor)
+        channels.setdefault(anchor.object, []).extend(
             Channel(anchor.bone, prop, component)
-            for prop in channel_names(moved)
-            for component in range(len(getattr(moved, prop)))
+            for prop in channel_names(owner)
+            for component in range(len(getattr(owner, prop)))
         )
-    return found
+    return channels
 
 
-def channel_names(moved: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
-    """Return the properties of an object or a bone that hold its location and rotation."""
-    return "location", rotation_property(moved)
+def channel_names(owner: bpy.types.Object | bpy.types.PoseBone) -> tuple[str, str]:
+    """Return the names of the location and rotation properties of an object or a bone."""
+    return "location", rotation_property(owner)
 
 
 def key_switch(
     armature_object: bpy.types.Object, specs: Sequence[ChainSpec], frame: int, interpolation: str
 ) -> None:
-    """Key the channels that chains write: at a frame as they are, a frame before as they were.
+    """Key the channels that chains write: new values at a frame, former ones a frame before.
 
     So the pose that the chains start from does not change before that frame.
 
     Args:
         armature_object: The original object.
         specs: The chains' settings, with their stored poses.
-        frame: Where to key.
-        interpolation: From there on.
+        frame: The frame of the new values.
+        interpolation: Interpolation from that frame on.
 
     Raises:
         RigError: If keys could not be written, or would not show.
     """
     check_keyable(armature_object)
     stored = {bone.name: bone for spec in specs for bone in spec.stored_pose}
-    known = {(each.data_path, each.array_index): each for each in curves(armature_object)}
+    known = {(curve.data_path, curve.array_index): curve for curve in curves(armature_object)}
     channels = written_channels(armature_object, specs)
     added, frames = [], np.array([frame - 1.0, frame])
     for channel, value in zip(channels, reader(armature_object, channels)().tolist(), strict=True):
@@ -262,17 +249,17 @@ def key_switch(
         if curve is not None:
             split(curve, frame - 1)
             curve.keyframe_points.insert(frame, value, options={"FAST"})
-            interpolate(curve, frame, interpolation)
+            set_interpolation(curve, frame, interpolation)
             continue
-        held = _held(stored.get(name), prop)
-        before = held[component] if component < len(held) else value
+        stored_values = _stored_values(stored.get(name), prop)
+        before = stored_values[component] if component < len(stored_values) else value
         values = np.array([before, value])
         added.append(ChannelKeys(name, prop, component, frames, values))
     write_keys(armature_object, added, interpolation)
 
 
-def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
-    """Return what a property held before the chain first wrote, empty if that is unknown."""
+def _stored_values(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
+    """Return the values of a property before the chain first wrote it; empty if unknown."""
     if bone is None:
         return ()
     if prop not in ("location", "scale"):
@@ -283,25 +270,25 @@ def _held(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
 
 
 def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: float) -> None:
-    """Key a property so that it jumps at a frame.
+    """Key a property with a step at a frame.
 
     Args:
-        owner: Whose property it is.
-        path: From there to the property.
-        frame: Where to key it, and one frame before.
-        before: What it is up to there if it has no keys; what keys play before stays.
-        after: What it is from there on.
+        owner: The owner of the property.
+        path: Path from the owner to the property.
+        frame: Frame of the step; the frame before is keyed as well.
+        before: Value before the step if there are no keys; otherwise that of the curve stays.
+        after: Value from the step on.
     """
     holder_path, _, name = path.rpartition(".")
-    known = next((each for each in curves(owner) if each.data_path == path), None)
-    if known is None:
+    existing = next((curve for curve in curves(owner) if curve.data_path == path), None)
+    if existing is None:
         setattr(owner.path_resolve(holder_path), name, before)
         owner.keyframe_insert(path, frame=frame - 1)
     else:
-        split(known, frame - 1)
+        split(existing, frame - 1)
     setattr(owner.path_resolve(holder_path), name, after)
     owner.keyframe_insert(path, frame=frame)
     for curve in curves(owner):
         if curve.data_path == path:
-            interpolate(curve, frame - 1, "CONSTANT")
-            interpolate(curve, frame, "CONSTANT")
+            set_interpolation(curve, frame - 1, "CONSTANT")
+            set_interpolation(curve, frame, "CONSTANT")

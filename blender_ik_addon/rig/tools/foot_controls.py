@@ -1,4 +1,4 @@
-"""The controls of a foot that rolls: its pivots between control and ankle, and its toes."""
+"""The controls of a rolling foot: the pivots between control and ankle, and the toes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..anatomy.bone_names import Part, Side, opposite, read
 from ..anatomy.free_bones import free_bones
 from ..anatomy.limbs import Limb, LimbKind
 from ..anatomy.symmetry import mirrored_place
-from ..controls.control_sizes import Look
+from ..controls.control_sizes import ControlLook
 from ..controls.default_poles import Placement, placement
 from ..controls.foot_roll import (
     Pivot,
     add_channels,
+    add_driver,
     control_above,
-    drive,
     mechanism_of,
     pivots,
 )
@@ -29,26 +29,27 @@ from ..reading.animation import driven_axes
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import ends_of
 from .control_bones import look_of_bone, rest_matrices
-from .controls import Control, NewChain, named, target_control
+from .controls import Control, NewChain, control_name, target_control
 
-# Of a foot without a heel bone: how far behind the ankle its heel is, of its width.
-BEHIND = 0.5
-# How far above the sole the control of toes is drawn, of the sole's height.
-ABOVE = 1.2
+# Distance of the heel behind the ankle if a foot has no heel bone, as a share of its width.
+HEEL_SHARE = 0.5
+# Height of the control of the toes above that of the sole, as a share of the latter's height.
+TOE_BOX_SHARE = 1.2
 
 
 def rolling(
     armature_object: bpy.types.Object, limb: Limb, chain: NewChain, driven: set[str]
 ) -> list[NewChain]:
-    """Return the chain of a limb, whose foot rolls, with that of its toes if it has some.
+    """Return the chain of a leg with pivots for foot roll, and that of its toes if it has any.
 
-    That of other limbs, and of feet on their tips or aside of their bones, as it is.
+    Chains of other limbs, and of feet not drawn at a sole or with bones in other directions, do not
+    change.
 
     Args:
         armature_object: The original object.
         limb: The limb.
-        chain: Its chain, whose one control is drawn at the sole of a foot.
-        driven: Bones that chains drive already.
+        chain: Its chain, with one control.
+        driven: Names of the bones that chains drive already.
     """
     (control,) = chain.controls
     is_flat = control.look is not None and _is_flat(control.look)
@@ -60,36 +61,38 @@ def rolling(
     ball = None if toes is None else bones[toes[0].bone]
     places = _places(armature_object, control, side, bones[limb.end], ball)
     places["Ankle"] = control.matrix
-    words = [*(each.word for each in pivots(has_ball=ball is not None, outward=1.0)), "Ankle"]
-    # From the first pivot to the ankle, each under the one before it.
-    made = [
-        Control(named(limb.name, word), places[word], control.length, None, control.parent, below=1)
-        for word in words
+    words = [*(pivot.word for pivot in pivots(has_ball=ball is not None, outward=1.0)), "Ankle"]
+    # From the first pivot to the ankle; each one is the parent of the next.
+    pivot_controls = [
+        Control(
+            control_name(limb.name, w), places[w], control.length, None, control.parent, below=1
+        )
+        for w in words
     ]
-    foot = replace(chain, controls=[control, *made])
+    foot = replace(chain, controls=[control, *pivot_controls])
     if toes is None or ball is None or control.look is None:
         return [foot]
     look = _toe_look(armature_object, control.look, ball)
-    # Under the tip, so that toes stay on the floor while the foot turns about the ball.
-    below = len(made) - words.index("Tip")
-    of_toes = replace(target_control(toes[0].name, toes[1], control.parent, look), below=below)
-    return [foot, NewChain(*toes, [of_toes])]
+    # The tip pivot is the parent: toes stay on the floor while the foot turns about the ball.
+    below = len(pivot_controls) - words.index("Tip")
+    toe_control = replace(target_control(toes[0].name, toes[1], control.parent, look), below=below)
+    return [foot, NewChain(*toes, [toe_control])]
 
 
 def lacking_toes(
     armature_object: bpy.types.Object, limb: Limb, target: Anchor, driven: set[str]
 ) -> NewChain | None:
-    """Return the chain of the toes that a foot lacks; None where it lacks none.
+    """Return the chain of the toes that a foot could have but lacks; None otherwise.
 
     Args:
         armature_object: The original object.
         limb: The leg.
-        target: What its chain follows.
-        driven: Bones that chains drive already.
+        target: The target of its chain.
+        driven: Names of the bones that chains drive already.
     """
-    turned = mechanism_of(target)
-    words = [each.word for each in pivots(has_ball=True, outward=1.0)]
-    if len(turned) != len(words) + 1:
+    mechanism = mechanism_of(target)
+    words = [pivot.word for pivot in pivots(has_ball=True, outward=1.0)]
+    if len(mechanism) != len(words) + 1:
         return None
     toes = _placed_toes(armature_object, limb, driven)
     if toes is None:
@@ -97,33 +100,33 @@ def lacking_toes(
     look = look_of_bone(armature_object, control_above(target).bone)
     if look is not None and look.sides.all():
         look = _toe_look(armature_object, look, armature_object.pose.bones[toes[0].bone])
-    tip = turned[::-1][words.index("Tip")].bone
+    tip = mechanism[::-1][words.index("Tip")].bone
     control = target_control(toes[0].name, toes[1], tip, look)
     try:
         rest_matrices(armature_object, [control])
     except IKError:
-        # Nothing can hang under a foot that is scaled to nothing, or is nowhere.
+        # A foot with a scale of zero or a pose that is not finite can be no parent.
         return None
     return NewChain(*toes, [control])
 
 
 def drive_foot(target: Anchor) -> None:
-    """Have the control of a foot turn the bones from it to its target.
+    """Add drivers with which the control of a foot turns the bones between it and its target.
 
-    What something turns already stays: bones that Blender's *Symmetrize* makes have no drivers.
+    Keep existing drivers. Bones that Blender's *Symmetrize* makes have none.
     """
-    turned, control = mechanism_of(target)[::-1], control_above(target)
-    if control in (target, *turned):
+    mechanism, control = mechanism_of(target)[::-1], control_above(target)
+    if control in (target, *mechanism):
         return
     add_channels(control)
-    for anchor, pivot in zip(turned, _turning(turned), strict=False):
+    for anchor, pivot in zip(mechanism, _pivots_of(mechanism), strict=False):
         path = anchor.object.pose.bones[anchor.bone].path_from_id("rotation_euler")
         if not driven_axes(anchor.object, path):
-            drive(anchor, control, pivot)
+            add_driver(anchor, control, pivot)
 
 
-def _is_flat(look: Look) -> bool:
-    """Tell whether a control is drawn at the sole: on the floor, not along its bone."""
+def _is_flat(look: ControlLook) -> bool:
+    """Return whether a control is drawn as a level box at the sole, not along its bone."""
     is_level = abs(look.matrix[2, 1]) <= 1e-6 * look.sides[1]
     return bool(look.shape == "CUBE" and look.sides.all() and is_level)
 
@@ -131,7 +134,7 @@ def _is_flat(look: Look) -> bool:
 def _toe_of(
     armature_object: bpy.types.Object, foot: bpy.types.PoseBone, driven: set[str]
 ) -> str | None:
-    """Return the name of the bone of the toes under a foot, if a chain can drive it."""
+    """Return the name of the only toe bone of a foot that a chain can drive; None without."""
     skeleton = skeleton_of(armature_object)
     is_free = free_bones(armature_object, skeleton)
     toes = [
@@ -148,7 +151,7 @@ def _toe_of(
 def _placed_toes(
     armature_object: bpy.types.Object, limb: Limb, driven: set[str]
 ) -> tuple[ChainSpec, Placement] | None:
-    """Return the chain of a leg's toes and where its control belongs; None where it has none."""
+    """Return the chain of a leg's toes and the placement of its control; None without toes."""
     toe = _toe_of(armature_object, armature_object.pose.bones[limb.end], driven)
     if toe is None:
         return None
@@ -167,7 +170,7 @@ def _places(
     foot: bpy.types.PoseBone,
     toe: bpy.types.PoseBone | None,
 ) -> dict[str, Array]:
-    """Return where the pivots of a foot are, world space, each turned as its sole, (4, 4)."""
+    """Return the matrices (4, 4) of a foot's pivots by name, world space, turned as its sole."""
     assert control.look is not None
     sole = control.look
     frame = np.eye(4)
@@ -176,70 +179,72 @@ def _places(
     ankle = np.linalg.inv(frame) @ control.matrix
     start = np.linalg.inv(frame) @ sole.matrix
     middle, back, bottom = start[0, 3], start[1, 3], start[2, 3] - height / 2.0
-    # Mirrored, the left foot is shown at the right; its bones turn the other way then as well.
+    # Negative scale shows the left foot on the right, and its bones turn the other way as well.
     is_left = (side is Side.LEFT) == (not armature_object.matrix_world.is_negative)
     edge = -width / 2.0 if is_left else width / 2.0
     ball = back + 0.7 * length
     heels = _heels(armature_object, foot) @ frame[:3, 1]
-    heel = float(np.min(heels)) if heels.size else min(back, ankle[1, 3] - BEHIND * width)
-    spots = {
+    heel = float(np.min(heels)) if heels.size else min(back, ankle[1, 3] - HEEL_SHARE * width)
+    points = {
         "Outer": (middle + edge, ball, bottom),
         "Inner": (middle - edge, ball, bottom),
         "Heel": (middle, heel, bottom),
         "Tip": (middle, back + length, bottom),
     }
     if toe is not None:
-        spots["Ball"] = tuple(frame[:3, :3].T @ ends_of(armature_object, [toe])[0])
+        points["Ball"] = tuple(frame[:3, :3].T @ ends_of(armature_object, [toe])[0])
     places = {}
-    for word, spot in spots.items():
-        places[word] = frame.copy()
-        places[word][:3, 3] = frame[:3, :3] @ np.array(spot)
+    for name, point in points.items():
+        places[name] = frame.copy()
+        places[name][:3, 3] = frame[:3, :3] @ np.array(point)
     return places
 
 
 def _heels(armature_object: bpy.types.Object, foot: bpy.types.PoseBone) -> Array:
     """Return the ends of the heel bones of a foot, world space, shape (n, 3)."""
-    heels = [each for each in foot.children_recursive if "heel" in read(each.name).words]
+    heels = [bone for bone in foot.children_recursive if "heel" in read(bone.name).words]
     points = ends_of(armature_object, heels)
     return points[np.isfinite(points).all(axis=1)]
 
 
-def _toe_look(armature_object: bpy.types.Object, sole: Look, toe: bpy.types.PoseBone) -> Look:
-    """Return the box of toes, above that of the sole."""
-    along = sole.matrix[:3, 1] / sole.sides[1]
-    start = float((ends_of(armature_object, [toe])[0] - sole.matrix[:3, 3]) @ along)
+def _toe_look(
+    armature_object: bpy.types.Object, sole: ControlLook, toe: bpy.types.PoseBone
+) -> ControlLook:
+    """Return the display of the control of toes: a box above that of the sole."""
+    forward = sole.matrix[:3, 1] / sole.sides[1]
+    start = float((ends_of(armature_object, [toe])[0] - sole.matrix[:3, 3]) @ forward)
     matrix = sole.matrix.copy()
-    matrix[:3, 3] += start * along + ABOVE * sole.matrix[:3, 2]
+    matrix[:3, 3] += start * forward + TOE_BOX_SHARE * sole.matrix[:3, 2]
     matrix[:3, 1] *= max(1.0 - start / sole.sides[1], 0.1)
-    return Look("CUBE", matrix)
+    return ControlLook("CUBE", matrix)
 
 
 def mirrored_foot(
     armature_object: bpy.types.Object, target: Anchor, other: str, length: float
 ) -> list[Control]:
-    """Return the bones that make the foot of the other side roll as this one.
+    """Return the control bones with which the foot of the other side rolls as this one.
 
     Args:
         armature_object: The original object.
         target: The ankle of this side.
         other: Name of the control bone of the other side.
-        length: Of the chain.
+        length: Length of the chain.
     """
     return [
         Control(
-            opposite(each.bone),
-            mirrored_place(armature_object, each),
+            opposite(bone.bone),
+            mirrored_place(armature_object, bone),
             length,
             None,
             other,
             below=min(i, 1),
         )
-        for i, each in enumerate(mechanism_of(target)[::-1])
+        for i, bone in enumerate(mechanism_of(target)[::-1])
     ]
 
 
-def _turning(turned: Sequence[Anchor]) -> list[Pivot]:
-    """Return what turns a foot by its bones, from the first pivot to the ankle."""
-    has_ball = len(turned) > len(pivots(has_ball=False, outward=1.0)) + 1
-    is_left = read(turned[-1].bone).side is Side.LEFT
+def _pivots_of(mechanism: Sequence[Anchor]) -> list[Pivot]:
+    """Return the pivots of a foot by its bones, from the first pivot to the ankle."""
+    has_ball = len(mechanism) > len(pivots(has_ball=False, outward=1.0)) + 1
+    is_left = read(mechanism[-1].bone).side is Side.LEFT
     return pivots(has_ball=has_ball, outward=-1.0 if is_left else 1.0)

@@ -1,4 +1,4 @@
-"""Lengths in words, in the unit that a scene shows them in."""
+"""Lengths in words, in the unit of a scene."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import bpy
 import numpy as np
 
 # Larger numbers are written with an exponent: infinite targets are stored as 3.4e38.
-LONGEST = 1e6
-# In metres: smaller gaps cannot be seen.
-SHORTEST = 1e-6
+MAX_DECIMAL = 1e6
+# Metres; smaller gaps cannot be seen.
+MIN_VISIBLE = 1e-6
 DIGITS = 2
-# How many characters fit into a column of the narrowest sidebar.
-NARROW = 8
-# The units that a scene can have, in metres, and what Blender writes behind numbers of them.
+# Characters that fit into a column of the narrowest sidebar.
+MAX_CHARACTERS = 8
+# The units of scenes: length in metres, and the suffix that Blender writes.
 UNITS = {
     "KILOMETERS": (1e3, " km"),
     "METERS": (1.0, " m"),
@@ -26,8 +26,8 @@ UNITS = {
     "INCHES": (0.0254, '"'),
     "THOU": (2.54e-5, " thou"),
 }
-# The same by system, short ones first.
-RISING = {
+# The same by system, in ascending order.
+ASCENDING_UNITS = {
     "METRIC": ("MICROMETERS", "MILLIMETERS", "METERS", "KILOMETERS"),
     "IMPERIAL": ("THOU", "INCHES", "FEET", "MILES"),
 }
@@ -48,7 +48,7 @@ class LengthUnit(NamedTuple):
 
 
 def length_unit(scene: bpy.types.Scene | None) -> LengthUnit:
-    """Return how a scene shows lengths; in metres without a scene."""
+    """Return how a scene shows lengths; the defaults, in metres, without a scene."""
     if scene is None:
         return LengthUnit()
     settings = scene.unit_settings
@@ -56,44 +56,44 @@ def length_unit(scene: bpy.types.Scene | None) -> LengthUnit:
 
 
 def is_visible(length: float, unit: LengthUnit) -> bool:
-    """Tell whether a length in scene units is large enough to be seen."""
-    return length * unit.metres >= SHORTEST
+    """Return whether a length in scene units is large enough to be seen."""
+    return length * unit.metres >= MIN_VISIBLE
 
 
 def length_in_words(length: float, unit: LengthUnit) -> str:
-    """Return a length in scene units, to two digits, as Blender writes it."""
+    """Return a length in scene units as Blender writes it, to two digits."""
     metres = length * unit.metres if is_visible(length, unit) else 0.0
     if unit.system == "NONE":
         return _number(metres / unit.metres)
     if unit.unit in UNITS:
-        size, ending = UNITS[unit.unit]
-        return f"{_number(metres / size)}{ending}"
-    if metres > LONGEST:
+        size, suffix = UNITS[unit.unit]
+        return f"{_number(metres / size)}{suffix}"
+    if metres > MAX_DECIMAL:
         return f"{_number(metres)} m"
     return bpy.utils.units.to_string(unit.system, "LENGTH", metres, precision=DIGITS)
 
 
 def short_length(length: float, unit: LengthUnit) -> str:
-    """Return a length in scene units, to two digits, for a narrow column.
+    """Return a length in scene units for a narrow column, to two digits.
 
-    It is written as everywhere; if that is too wide, in the largest unit that is not longer.
+    The text is ``length_in_words`` if it fits, otherwise in the largest unit below the length.
     """
-    words = length_in_words(length, unit)
-    if len(words) <= NARROW:
-        return words
+    text = length_in_words(length, unit)
+    if len(text) <= MAX_CHARACTERS:
+        return text
     metres = length * unit.metres if is_visible(length, unit) else 0.0
     if unit.system == "NONE":
         return f"{metres / unit.metres:.2g}"
-    rising = RISING[unit.system]
-    sizes = [UNITS[name] for name in rising if UNITS[name][0] <= metres]
-    # Zero is written in the usual unit.
-    size, ending = sizes[-1] if sizes else UNITS[rising[-2]]
-    return f"{_number(metres / size)}{ending}"
+    names = ASCENDING_UNITS[unit.system]
+    sizes = [UNITS[name] for name in names if UNITS[name][0] <= metres]
+    # Zero is written in the usual unit, the second largest.
+    size, suffix = sizes[-1] if sizes else UNITS[names[-2]]
+    return f"{_number(metres / size)}{suffix}"
 
 
 def _number(value: float) -> str:
-    """Return a number to two digits, or whole."""
-    if value > LONGEST:
+    """Return a number to two digits, or as a whole number."""
+    if value > MAX_DECIMAL:
         return f"{value:.2g}"
     if value >= 10.0:
         return f"{value:.0f}"

@@ -9,16 +9,16 @@ import bpy
 
 
 def has_linked(armature_object: bpy.types.Object, items: Any, indices: Iterable[int]) -> bool:
-    """Tell whether any of some items of a list come from the library.
+    """Return whether any of the items at indices come from the library.
 
     Blender has no property for that. Names can be changed here, the library may get more items,
-    and the override lists some linked items as inserted. But only items that were added here can be
-    moved, so each is moved to a new last place and back.
+    and the override lists some linked items as inserted. But only local items can be moved, so
+    each item is moved to a new last place and back.
 
     Args:
         armature_object: The original object.
         items: A collection of its settings; references to items are invalid afterwards.
-        indices: Of the items.
+        indices: Indices of the items.
     """
     if armature_object.override_library is None:
         return False
@@ -36,13 +36,11 @@ def has_linked(armature_object: bpy.types.Object, items: Any, indices: Iterable[
 
 
 def make_groups(owner: bpy.types.Object) -> None:
-    """Have Blender save what an override changes in groups of settings; before each save.
+    """Create all groups of settings of an override, so that Blender saves its changes correctly.
 
-    Of a group that only the override or only the library's object has used, 5.2 saves that all of
-    it is replaced. It cannot read that again, and reports an error. Reading a group makes it.
-
-    Args:
-        owner: The original object; any.
+    To be called before each save. If only the override or only the library's object has used a
+    group, 5.2 saves it as replaced as a whole, cannot read that again and reports an error. Reading
+    a group creates it. Other original objects are ignored.
     """
     library = owner.override_library
     if library is not None and library.reference is not None:

@@ -1,4 +1,4 @@
-"""Targets and poles moved to a point by their location channels, under any parents."""
+"""Moves of targets and poles to a point by their location channels, under any parents."""
 
 from __future__ import annotations
 
@@ -23,38 +23,39 @@ from ..reading.world import (
     uids_in,
 )
 
-# Constraints that act as parents: the owner's own location counts from where they put it.
-CARRYING = frozenset({"CHILD_OF", "ARMATURE", "FOLLOW_PATH", "OBJECT_SOLVER", "FOLLOW_TRACK"})
-# A frame thinner than this share of its longest side shows a location on a plane or a line only.
-FLAT = 1e-6
-# The gap that may be left after a move: a share of the way, of which constraints would leave more,
-# and a share of the coordinates, which Blender rounds.
-SHARE_OF_WAY, SHARE_OF_PLACE = 1e-3, 1e-5
+# Constraints that act as parents: the owner's own location is relative to them.
+PARENTING = frozenset({"CHILD_OF", "ARMATURE", "FOLLOW_PATH", "OBJECT_SOLVER", "FOLLOW_TRACK"})
+# Minimum ratio of singular values of a frame; smaller ones count as zero, so a flat frame moves a
+# control on a plane or a line only.
+MIN_SINGULAR_VALUE_RATIO = 1e-6
+# Tolerances of a moved control: as a share of its way, of which constraints would leave more, and
+# as a share of its coordinates, for Blender's rounding.
+MAX_GAP_PER_WAY, MAX_GAP_PER_SIZE = 1e-3, 1e-5
 
 
 class HeldError(RigError):
-    """Something else than its location, such as a constraint, decides where a target or pole is."""
+    """A constraint, or something like it, keeps a target or pole from following its location."""
 
 
 def place_of(anchor: Anchor) -> Array:
-    """Return where an object or the head of a bone was evaluated last, world space, shape (3,).
+    """Return the evaluated place of an object or the head of a bone, world space, shape (3,).
 
     Raises:
-        RigError: If there is no such bone.
+        RigError: If the bone does not exist.
     """
     return matrix_of(anchor)[:3, 3]
 
 
 def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
-    """Raise unless a person may move an object or a bone.
+    """Raise if an object or a bone cannot be moved by hand.
 
     Args:
         anchor: The object or bone.
         word: What it is, "target" or "pole".
-        scene: What it is to be moved in.
+        scene: The scene in which it is to be moved.
 
     Raises:
-        RigError: With what to do first.
+        RigError: The message says what to do first.
     """
     check_in_scene(anchor, word, uids_in(scene))
     owner = anchor.object
@@ -66,30 +67,30 @@ def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
             f"The library override of the {word} '{owner.name}' cannot be edited:"
             " make it editable in the Outliner first."
         )
-    moved = channels_of(anchor)
-    if isinstance(moved, bpy.types.PoseBone) and moved.bone.use_connect:
+    item = channels_of(anchor)
+    if isinstance(item, bpy.types.PoseBone) and item.bone.use_connect:
         raise RigError(
-            f"Connected is on for bone '{moved.name}', so it cannot be moved:"
+            f"Connected is on for bone '{item.name}', so it cannot be moved:"
             f" choose another {word}, or clear Connected in edit mode."
         )
     if not _free_axes(anchor).any():
         raise RigError(
-            f"The location of the {word} '{moved.name}' is locked or has drivers:"
+            f"The location of the {word} '{item.name}' is locked or has drivers:"
             " unlock it, or remove its drivers first."
         )
 
 
 @dataclass(frozen=True)
 class Held:
-    """A control that is being moved, as it was before.
+    """The state of a control before it is moved.
 
     Attributes:
         anchor: The object or bone.
         word: What it is, "target" or "pole".
         location: Its location channels, shape (3,).
-        place: Where it was, world space, shape (3,).
-        base: Where its location alone would have put it, world space, shape (3,).
-        frame: How its place changes with each free channel, world space, shape (3, m).
+        place: Its place, world space, shape (3,).
+        base: Its place by the location alone, world space, shape (3,).
+        frame: Derivative of its place by each free channel, world space, shape (3, m).
         free: Which location channels can be set, shape (3,).
     """
 
@@ -103,111 +104,113 @@ class Held:
 
 
 def take_hold(anchor: Anchor, word: str, scene: bpy.types.Scene) -> Held:
-    """Return a control as it is now, to be moved from there.
+    """Return the present state of a control that is to be moved.
 
     Args:
-        anchor: An object or bone, evaluated.
+        anchor: An evaluated object or bone.
         word: What it is, "target" or "pole".
-        scene: What it is to be moved in.
+        scene: The scene in which it is to be moved.
 
     Raises:
-        RigError: If a person may not move it, or its place is not finite.
+        RigError: If it cannot be moved by hand, or its place is not finite.
     """
     check_movable(anchor, word, scene)
-    if not np.isfinite(_shown(anchor)).all():
+    if not np.isfinite(_deciding_matrices(anchor)).all():
         raise not_finite(anchor, word)
     free = _free_axes(anchor)
     location = np.array(channels_of(anchor).location, dtype=np.float64)
-    base, frame = _grip(anchor)
+    base, frame = _location_frame(anchor)
     return Held(anchor, word, location, place_of(anchor), base, frame[:, free], free)
 
 
-def move_to_point(held: Held, point: Array, view_layer: bpy.types.ViewLayer) -> None:
-    """Move a control to a point of world space, by its location alone, and evaluate it there.
+def move_to_point(grabbed: Held, point: Array, view_layer: bpy.types.ViewLayer) -> None:
+    """Move a control to a point by its location channels alone, and evaluate it.
 
-    Axes that are locked or have drivers stay; the others bring it as near as they can. It need not
-    have been evaluated since ``take_hold``. A point that is not finite, or farther than Blender
+    Locked and driven channels stay; the others bring it as near as they can. It need not have been
+    evaluated since ``take_hold``. A point that is not finite, or beyond the range that Blender
     evaluates, moves nothing.
 
     Args:
-        held: The control.
-        point: Shape (3,).
-        view_layer: What evaluates it.
+        grabbed: The control.
+        point: World space, shape (3,).
+        view_layer: The view layer that evaluates it.
 
     Raises:
-        HeldError: If a constraint holds it elsewhere; it has its former location again then.
-        RigError: If there is no such bone any more.
+        HeldError: If a constraint keeps it elsewhere; its former location is restored.
+        RigError: If the bone does not exist any more.
     """
     step = np.zeros(3)
     if np.isfinite(point).all():
-        step[held.free] = np.linalg.lstsq(held.frame, point - held.base, rcond=FLAT)[0]
-    location = held.location + step
+        step[grabbed.free] = np.linalg.lstsq(
+            grabbed.frame, point - grabbed.base, rcond=MIN_SINGULAR_VALUE_RATIO
+        )[0]
+    location = grabbed.location + step
     if step.any() and (np.abs(location) <= LARGEST).all():
-        before = channels_of(held.anchor).location.copy()
-        channels_of(held.anchor).location = location.tolist()
+        former = channels_of(grabbed.anchor).location.copy()
+        channels_of(grabbed.anchor).location = location.tolist()
         view_layer.update()
-        if not _has_gone(held, step[held.free]):
-            channels_of(held.anchor).location = before
+        if not _has_arrived(grabbed, step[grabbed.free]):
+            channels_of(grabbed.anchor).location = former
             view_layer.update()
             raise HeldError(
-                f"Something else, such as a constraint, keeps the {held.word}"
-                f" '{channels_of(held.anchor).name}' from going there:"
+                f"Something else, such as a constraint, keeps the {grabbed.word}"
+                f" '{channels_of(grabbed.anchor).name}' from going there:"
                 " mute that first, or choose another place."
             )
 
 
-def _has_gone(held: Held, step: Array) -> bool:
-    """Tell whether a control is where a step of its free channels should have brought it."""
-    way = held.frame @ step
-    gap = float(np.linalg.norm(place_of(held.anchor) - held.base - way))
-    numbers = np.abs(held.frame) @ np.abs(held.location[held.free] + step)
-    size = float(np.linalg.norm(numbers) + np.linalg.norm(held.base))
-    # False for a place that is not finite as well.
-    return gap <= SHARE_OF_WAY * float(np.linalg.norm(way)) + SHARE_OF_PLACE * size
+def _has_arrived(grabbed: Held, step: Array) -> bool:
+    """Return whether a control is where a step of its free channels should have moved it."""
+    path = grabbed.frame @ step
+    gap = float(np.linalg.norm(place_of(grabbed.anchor) - grabbed.base - path))
+    sizes = np.abs(grabbed.frame) @ np.abs(grabbed.location[grabbed.free] + step)
+    size = float(np.linalg.norm(sizes) + np.linalg.norm(grabbed.base))
+    # False also for a place that is not finite.
+    return gap <= MAX_GAP_PER_WAY * float(np.linalg.norm(path)) + MAX_GAP_PER_SIZE * size
 
 
-def put_back(held: Held) -> None:
-    """Give a control exactly the location that it had at ``take_hold``.
+def put_back(grabbed: Held) -> None:
+    """Restore exactly the location that a control had at ``take_hold``.
 
     Raises:
-        RigError: If there is no such bone any more.
+        RigError: If the bone does not exist any more.
     """
-    channels_of(held.anchor).location = held.location.tolist()
+    channels_of(grabbed.anchor).location = grabbed.location.tolist()
 
 
 def _free_axes(anchor: Anchor) -> Flags:
     """Return which channels of the location can be set, shape (3,)."""
-    moved = channels_of(anchor)
-    free = ~np.array(moved.lock_location, dtype=np.bool_)
-    free[list(driven_axes(anchor.object, moved.path_from_id("location")))] = False
+    item = channels_of(anchor)
+    free = ~np.array(item.lock_location, dtype=np.bool_)
+    free[list(driven_axes(anchor.object, item.path_from_id("location")))] = False
     return free
 
 
-def _grip(anchor: Anchor) -> tuple[Array, Array]:
-    """Return where the location channels put an object or bone, and how that changes with them.
+def _location_frame(anchor: Anchor) -> tuple[Array, Array]:
+    """Return the place of an object or bone by its location channels, and the derivative.
 
     Returns:
         The place in world space, shape (3,), and its change with each channel, shape (3, 3).
     """
-    moved, world = channels_of(anchor), array_of(anchor.object.matrix_world)
-    if isinstance(moved, bpy.types.PoseBone):
-        head = _pose_of(moved, Matrix())[:3, 3]
+    item, world = channels_of(anchor), array_of(anchor.object.matrix_world)
+    if isinstance(item, bpy.types.PoseBone):
+        head = _pose_of(item, Matrix())[:3, 3]
         steps = [
-            _pose_of(moved, Matrix.Translation(axis.tolist()))[:3, 3] - head for axis in np.eye(3)
+            _pose_of(item, Matrix.Translation(axis.tolist()))[:3, 3] - head for axis in np.eye(3)
         ]
         frame = np.stack(steps, axis=1)
-        shown, seen = _pose_of(moved, moved.matrix_basis), array_of(moved.matrix)
+        unconstrained, evaluated = _pose_of(item, item.matrix_basis), array_of(item.matrix)
     else:
-        hung = _parent_of(moved)
-        frame = hung[:3, :3]
-        shown, seen = hung @ array_of(moved.matrix_basis), world
-    acting = {each.type for each in moved.constraints if each.enabled}
-    if acting & CARRYING:
-        # These constraints move all that parents and channels give.
-        frame = (seen @ np.linalg.pinv(shown))[:3, :3] @ frame
-    # A limit may have stopped it: what counts then is where it would be without.
-    base = shown[:3, 3] if acting and not acting & CARRYING else seen[:3, 3]
-    if isinstance(moved, bpy.types.PoseBone):
+        space = _parent_of(item)
+        frame = space[:3, :3]
+        unconstrained, evaluated = space @ array_of(item.matrix_basis), world
+    active = {constraint.type for constraint in item.constraints if constraint.enabled}
+    if active & PARENTING:
+        # These constraints transform the result of parents and channels.
+        frame = (evaluated @ np.linalg.pinv(unconstrained))[:3, :3] @ frame
+    # A limit may have stopped it: then start from the place without constraints.
+    base = unconstrained[:3, 3] if active and not active & PARENTING else evaluated[:3, 3]
+    if isinstance(item, bpy.types.PoseBone):
         return spaces.transform_point(world, base), world[:3, :3] @ frame
     return base, frame
 
@@ -227,18 +230,18 @@ def _pose_of(bone: bpy.types.PoseBone, basis: Matrix) -> Array:
 
 
 def _parent_of(owner: bpy.types.Object) -> Array:
-    """Return the space that an object's channels act in, world space, shape (4, 4)."""
+    """Return the matrix (4, 4) from the space of an object's channels to world space."""
     if owner.parent is None:
         return np.eye(4)
-    # Blender has no property for the space of an object, bone or vertex parent, but these two.
+    # Blender has no property for the space of an object, bone or vertex parent: combine two.
     parent = array_of(owner.matrix_world) @ np.linalg.pinv(array_of(owner.matrix_local))
     return parent @ array_of(owner.matrix_parent_inverse)
 
 
-def _shown(anchor: Anchor) -> Array:
-    """Return all matrices that decide where a target or pole is, shape (m, 4, 4)."""
-    moved, owner = channels_of(anchor), anchor.object
-    matrices = [owner.matrix_world, owner.matrix_parent_inverse, moved.matrix_basis]
-    if isinstance(moved, bpy.types.PoseBone):
-        matrices += [moved.matrix, *([moved.parent.matrix] if moved.parent else [])]
+def _deciding_matrices(anchor: Anchor) -> Array:
+    """Return all matrices that decide the place of a target or pole, shape (m, 4, 4)."""
+    item, owner = channels_of(anchor), anchor.object
+    matrices = [owner.matrix_world, owner.matrix_parent_inverse, item.matrix_basis]
+    if isinstance(item, bpy.types.PoseBone):
+        matrices += [item.matrix, *([item.parent.matrix] if item.parent else [])]
     return np.array(matrices, dtype=np.float64)

@@ -1,9 +1,9 @@
 """Pole angles of Blender's IK constraint and of chains, each computed from the other.
 
-The constraint turns its start pose about the root, as one piece, until its end lies on the line to
-the target and a vector of the root bone, its X axis turned toward Z by the pole angle, faces the
-pole. Chains turn their bend side to the pole, and then by the pole angle. So the difference is how
-the root bone lies in the bend of the start pose.
+The constraint turns its start pose about the root as one piece, until its end lies on the line to
+the target and a vector of the root bone faces the pole: its X axis, turned toward Z by the pole
+angle. Chains turn their bend side to the pole, and then by the pole angle. So the two angles differ
+by the direction of the root bone relative to the bend of the start pose.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from ..reading.channels import Pose, matrices_of
 from ..reading.refusals import RigError
 
 UNCHANGED = ValueChange(lambda value: value, 1.0, 0.0)
-# Half a turn may be this much more in float32.
-ROUNDING = 1e-6
+# Radians by which half a turn may be exceeded, for rounding to float32.
+ANGLE_TOLERANCE = 1e-6
 
 
 def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
-    """Return how the X and Z axes of a root bone lie across the chord of a start pose, (2, 2).
+    """Return the X and Z axes of a root bone in the plane across the chord of a start pose, (2, 2).
 
-    Rows are X and Z; columns the bend side, and across it counter-clockwise seen from the target.
+    Rows are X and Z. Columns are the components along the bend side, and along the direction a
+    quarter turn counter-clockwise from it, seen from the target.
 
     Args:
         chain: The chain.
-        pose: Of its armature object.
+        pose: The pose of its armature object.
         channels: Rotation channels of the start pose, shape (k, 4).
 
     Raises:
@@ -42,8 +43,8 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
     """
     plan = chain.plan
     frames = framed_in_poses(plan, [pose])
-    own = channels[: len(plan.limb)]
-    posed = frames.posed(matrices_of(own, pose.modes[plan.limb])[None])
+    limb_channels = channels[: len(plan.limb)]
+    posed = frames.posed(matrices_of(limb_channels, pose.modes[plan.limb])[None])
     check_segments(lambda _: chain, posed.joints)
     joints = posed.joints[:, :-1] if plan.bends_without_tip else posed.joints
     side = find_sides(joints, frames.natural_sides(posed)[:, 0])[0]
@@ -52,30 +53,25 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
     side = side - chord * (side @ chord)
     side = side / max(float(np.linalg.norm(side)), 1e-12)
     axes: Array = posed.matrices[0, 0].T[[0, 2]]
-    # A bone that is scaled flat may have none: any angle is as good as another then.
+    # A bone that is scaled flat may have no axis here: then any angle is as good as another.
     axes = axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), np.finfo(float).tiny)
-    across: Array = axes @ np.stack((side, np.cross(chord, side)), axis=1)
-    return across
+    components: Array = axes @ np.stack((side, np.cross(chord, side)), axis=1)
+    return components
 
 
 def angle_of_chain(axes: Array, angle: float) -> float:
-    """Return the pole angle of a chain that bends as a constraint with the given one does.
+    """Return the pole angle of a chain that bends as a constraint with an angle, in radians.
 
-    Args:
-        axes: From ``root_axes``.
-        angle: Of the constraint, radians.
+    The axes are those of ``root_axes``.
     """
     side, across = np.array((math.cos(angle), math.sin(angle))) @ axes
     return -math.atan2(across, side)
 
 
 def angle_of_constraint(axes: Array, angle: float, *, flips: bool) -> float:
-    """Return the pole angle of a constraint that bends as a chain with the given one does.
+    """Return the pole angle of a constraint that bends as a chain with an angle, in radians.
 
-    Args:
-        axes: From ``root_axes``.
-        angle: Of the chain, radians.
-        flips: Whether the chain flips its bend.
+    The axes are those of ``root_axes``; ``flips`` tells whether the chain flips its bend.
     """
     angle += math.pi * flips
     facing = np.array((math.cos(angle), -math.sin(angle)))
@@ -89,7 +85,7 @@ def change_of(angle_of: Callable[[float], float], angle: float) -> ValueChange:
 
     Args:
         angle_of: Converts an angle, to within half a turn to either side.
-        angle: The present angle; its offset is used for all that has no keys.
+        angle: The present angle; its offset is used for everything without keys.
     """
     offset = math.remainder(angle_of(angle) - angle, math.tau)
 
@@ -100,20 +96,20 @@ def change_of(angle_of: Callable[[float], float], angle: float) -> ValueChange:
 
 
 def in_range(change: ValueChange, keys: Sequence[float]) -> ValueChange:
-    """Return a change, or one by a full turn more or less, that keeps keys in a constraint's range.
+    """Return a change, shifted by -1, 0 or 1 turns to keep keys in the range of constraints.
 
     Raises:
-        RigError: If none does.
+        RigError: If none of these shifts does.
     """
     for turn in (0.0, -math.tau, math.tau):
-        turned = _turned(change, turn)
-        if all(abs(turned.of_key(key)) <= math.pi + ROUNDING for key in keys):
-            return turned
+        shifted = _shifted(change, turn)
+        if all(abs(shifted.of_key(key)) <= math.pi + ANGLE_TOLERANCE for key in keys):
+            return shifted
     raise RigError(
         "Keys of its Pole Angle would pass 180 degrees, the most that a constraint takes: change"
         " them first."
     )
 
 
-def _turned(change: ValueChange, turn: float) -> ValueChange:
+def _shifted(change: ValueChange, turn: float) -> ValueChange:
     return ValueChange(lambda value: change.of_key(value) + turn, 1.0, change.offset + turn)

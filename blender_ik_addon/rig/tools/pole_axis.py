@@ -1,4 +1,4 @@
-"""The line that the pole angle of a chain turns its bend about, in world space."""
+"""The axis about which the pole angle of a chain turns its bend, in world space."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..reading.refusals import RigError
 from ..reading.world import array_of
 from .placing import place_of
 
-# A chain whose ends are nearer than this share of its length has no line between them.
-CLOSED = 1e-5
+# Minimum distance of the ends of a chain, as a share of its length; below it there is no axis.
+MIN_CHORD_SHARE = 1e-5
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class PoleAxis:
     """The line from root to target, world space.
 
     Attributes:
-        root: Where it begins, shape (3,).
-        end: The target, or else where the bones that bend end, shape (3,).
-        sense: 1 if a greater pole angle turns the bend counter-clockwise about the line, seen from
+        root: The root of the chain, shape (3,).
+        end: The target, or the end of the bones that bend, shape (3,).
+        sense: 1 if a greater pole angle turns the bend counter-clockwise about the axis, seen from
             its end; -1 if clockwise, as in an armature mirrored by negative scale.
     """
 
@@ -37,31 +37,31 @@ class PoleAxis:
 
     @property
     def direction(self) -> Array:
-        """From root to end, of length one, shape (3,)."""
+        """The unit vector from root to end, shape (3,)."""
         line = self.end - self.root
         return line / np.linalg.norm(line)
 
 
 def pole_axis(armature_object: bpy.types.Object, known: Known) -> PoleAxis:
-    """Return what the pole angle of a chain turns about in its present pose.
+    """Return the axis of the pole angle of a chain in its present pose.
 
     Args:
         armature_object: The original object, with a viewport's evaluated pose.
         known: The chain.
 
     Raises:
-        RigError: If the chain has no bones, a joint of it cannot be used, or its ends meet.
+        RigError: If the chain has no bones, a joint is invalid, or its ends coincide.
     """
     spec, (plan, joints) = spec_of(known), known_chain(armature_object, known)
     points = shown_joints(armature_object, plan)
     length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-    # The tip takes the target's rotation first: what bends are the bones before it.
-    tip_first = joints is None and spec.force is None and turns_tip_first(plan, spec)
-    root, end = points[0], points[-2 if plan.ends_at_tail and tip_first else -1]
-    if spec.target is not None and not tip_first:
-        # The target itself, even if limits keep the chain from it.
+    # The tip takes the target's rotation first; only the bones before it bend.
+    turns_tip = joints is None and spec.force is None and turns_tip_first(plan, spec)
+    root, end = points[0], points[-2 if plan.ends_at_tail and turns_tip else -1]
+    if spec.target is not None and not turns_tip:
+        # Use the target itself, even if limits keep the chain from it.
         end = place_of(spec.target)
-    if not np.linalg.norm(end - root) > CLOSED * length:
+    if not np.linalg.norm(end - root) > MIN_CHORD_SHARE * length:
         raise RigError(
             "The root and the end of the bend are in one place: move the target away from the root."
         )
@@ -70,10 +70,10 @@ def pole_axis(armature_object: bpy.types.Object, known: Known) -> PoleAxis:
 
 
 def is_in_line(axis: PoleAxis, pole: Array) -> bool:
-    """Tell whether a pole, world space, shape (3,), is so near to the line that the bend may flip.
+    """Return whether a pole (3,) in world space is so near to the axis that the bend may flip.
 
-    That is where the core begins to blend its side with that of the start pose.
+    There the core begins to blend the side of the pole with that of the start pose.
     """
-    way = pole - axis.root
-    across = np.linalg.norm(np.cross(axis.direction, way))
-    return bool(across < POLE_RULES * np.linalg.norm(way))
+    to_pole = pole - axis.root
+    distance = np.linalg.norm(np.cross(axis.direction, to_pole))
+    return bool(distance < POLE_RULES * np.linalg.norm(to_pole))

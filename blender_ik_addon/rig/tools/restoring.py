@@ -1,4 +1,4 @@
-"""The stored pose: taken before a chain first writes, and given back."""
+"""The stored pose of a chain: taken before the chain first writes, and restored later."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from ..reading.spec import ChainSpec, StoredBone
 def take(
     armature_object: bpy.types.Object, evaluated: bpy.types.Object, spec: ChainSpec
 ) -> tuple[StoredBone, ...]:
-    """Return what the channels of a chain's bones hold now; nothing without bones.
+    """Return the channels of a chain's bones as they are now; nothing if it has no bones.
 
     Args:
         armature_object: The original object.
-        evaluated: Where to read the channels: its evaluated copy in a render, else itself.
+        evaluated: The object to read: the evaluated copy in a render, otherwise the original.
         spec: The chain's settings.
 
     Raises:
-        RigError: If they hold anything that is not finite.
+        RigError: If a channel is not finite.
     """
     if armature_object.pose is None:
         return ()
@@ -54,7 +54,7 @@ def take(
     try:
         located = located_bones(plan, spec)
     except RigError:
-        # It is not solved before its joints are corrected; the locations are stored then.
+        # The chain is not solved before its joints are corrected; the locations are stored then.
         located = frozenset()
     return stored_bones(pose, plan, spec, located)
 
@@ -63,116 +63,117 @@ def give_back(
     armature_object: bpy.types.Object,
     spec: ChainSpec,
     frame: float,
-    wanted: frozenset[str] | None = None,
+    bone_names: frozenset[str] | None = None,
     evaluated: bpy.types.Object | None = None,
     only: VectorName | None = None,
 ) -> None:
-    """Write the stored pose of a chain back; keyed channels take their F-curves' values.
+    """Restore the stored pose of a chain; keyed channels take the values of their F-curves.
 
-    Those that NLA strips play take what the frame's evaluation left in them.
+    Channels that NLA strips play take the values of the frame's evaluation.
 
     Args:
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
         frame: The present frame, with subframe.
-        wanted: Names of the bones, as they are stored; all by default.
-        evaluated: The evaluated object; None where the frame has not been evaluated anew.
-        only: What of it: locations or scales; all by default.
+        bone_names: Names of the stored bones to restore; all by default.
+        evaluated: The evaluated object; None if the frame has not been evaluated again.
+        only: Restore only locations or only scales; all channels by default.
     """
     skeleton = skeleton_of(armature_object)
-    stored = _bones(skeleton, spec, wanted)
+    stored = _stored_by_index(skeleton, spec, bone_names)
     if not stored:
         return
     pose, shown = read_pose(armature_object), None if evaluated is None else read_pose(evaluated)
     names: tuple[ChannelsName, ...] = (only,) if only else ("scale", "location", "rotation")
     for name in names:
-        held = {index: bone for index, bone in stored.items() if getattr(bone, name)}
-        if not held:
+        chosen = {index: bone for index, bone in stored.items() if getattr(bone, name)}
+        if not chosen:
             continue
         animated = None if shown is None else getattr(shown, name)
-        bones = np.array(list(held))
+        bones = np.array(list(chosen))
         values = stored_or_keyed(
-            BoneKeys(armature_object), skeleton, pose, held, frame, name, animated
+            BoneKeys(armature_object), skeleton, pose, chosen, frame, name, animated
         )
         if name == "rotation":
             write_rotation(armature_object, bones, pose.modes[bones], values)
             live.memory.given_back.add(armature_object.session_uid)
         else:
-            is_own = _own_components(armature_object, skeleton, held, name)
-            vectors = np.where(is_own, values, getattr(pose, name)[bones]).astype(np.float32)
+            may_change = _changeable_components(armature_object, skeleton, chosen, name)
+            vectors = np.where(may_change, values, getattr(pose, name)[bones]).astype(np.float32)
             write_property(armature_object, name, bones, vectors)
 
 
 def unwritten(
     armature_object: bpy.types.Object, spec: ChainSpec, known: Skeleton | None
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the names of bones that are stored and that their chain no longer writes.
+    """Return names of stored bones that a chain does not write or move any more, as two sets.
 
-    Then of those whose location is stored and that it no longer slides.
+    First the bones that it no longer writes, then those with a stored location that it no longer
+    slides.
 
     Args:
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
-        known: The object's bones so far, which saves time if they are the same.
+        known: The object's bones until now; saves time if they have not changed.
     """
     skeleton = compiled(armature_object, known)
     plan = plan_or_none(skeleton, spec)
     if plan is None:
         return frozenset(), frozenset()
-    stored, written = _bones(skeleton, spec), set(plan.written.tolist())
+    stored, written = _stored_by_index(skeleton, spec), set(plan.written.tolist())
     gone = frozenset([bone.name for index, bone in stored.items() if index not in written])
     try:
         sliding, whole = located_bones(plan, spec), moved_whole(plan, spec)
     except RigError:
         return gone, frozenset()
-    kept = {
+    moved = {
         bone.name
         for index, bone in stored.items()
         if index in sliding and bone.is_dragged == (index == whole)
     }
-    return gone, frozenset([bone.name for bone in spec.stored_pose if bone.location]) - kept
+    return gone, frozenset([bone.name for bone in spec.stored_pose if bone.location]) - moved
 
 
-def _own_components(
+def _changeable_components(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
-    held: dict[int, StoredBone],
+    stored: dict[int, StoredBone],
     name: VectorName,
 ) -> Flags:
     """Return which components of stored scales or locations a chain may have changed, (m, 3)."""
-    bones = np.array(list(held))
-    is_own: Flags = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
+    bones = np.array(list(stored))
+    may_change: Flags = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
     if name == "location":
-        # Channels that slides do not move are not the chain's.
-        is_dragged = np.array([bone.is_dragged for bone in held.values()])
-        is_own &= is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)
-    return is_own
+        # A chain only moves the channels along its slides, except of dragged bones.
+        is_dragged = np.array([bone.is_dragged for bone in stored.values()])
+        may_change &= is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)
+    return may_change
 
 
-def _bones(
-    skeleton: Skeleton, spec: ChainSpec, wanted: frozenset[str] | None = None
+def _stored_by_index(
+    skeleton: Skeleton, spec: ChainSpec, subset: frozenset[str] | None = None
 ) -> dict[int, StoredBone]:
-    """Return what is stored, of all bones or of those wanted, by index of the bone it is for."""
+    """Return stored bones by index, all of them or of a subset of names."""
     return {
         skeleton.index[bone.name]: bone
         for bone in spec.stored_pose
-        if bone.name in skeleton.index and (wanted is None or bone.name in wanted)
+        if bone.name in skeleton.index and (subset is None or bone.name in subset)
     }
 
 
 def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
-    """Return whether the keyed channels of a chain's bones hold other values than their curves."""
+    """Return whether keyed rotations of a chain's bones differ from the values of their curves."""
     skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     bones = planned(skeleton, spec).written
-    known = dict.fromkeys(bones.tolist())
+    bone_indices = dict.fromkeys(bones.tolist())
     keyed = stored_or_keyed(
-        BoneKeys(armature_object), skeleton, pose, known, frame, "rotation", None
+        BoneKeys(armature_object), skeleton, pose, bone_indices, frame, "rotation", None
     )
     return bool((np.abs(pose.rotation[bones] - keyed) > 1e-5).any())
 
 
 def driven_by_all(armature_object: bpy.types.Object, specs: Sequence[ChainSpec]) -> list[list[str]]:
-    """Return the names of the bones that each chain writes, root first; none if it has no bones."""
+    """Return the names of the bones of each chain, root first; empty if it has no bones."""
     if armature_object.type != "ARMATURE":
         return [[] for _ in specs]
     skeleton = skeleton_of(armature_object)

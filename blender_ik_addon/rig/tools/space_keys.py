@@ -1,4 +1,4 @@
-"""Spaces switched with keys: what a control shows changes neither then nor before."""
+"""Keyed switches between spaces: what a control shows changes neither at a switch nor before."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..controls.control_spaces import (
     ACTING,
     acting,
     add_space,
-    carried,
-    carrying_of,
     constraints_of,
+    effect_of,
     objects_and_bones,
     place,
     remove_space,
+    total_effect,
     unconstrained,
 )
-from ..keying.curve_points import interpolate
+from ..keying.curve_points import set_interpolation
 from ..keying.holding import hold_play
 from ..keying.keys import check_keyable, remove_animation
 from ..keying.playing import frame_kept
@@ -31,10 +31,10 @@ from ..reading.animation import curves, keyed_frames
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
 from ..reading.world import channels_of
-from .fk_ik import anchor_channels, channel_names, hold_anchors, key_anchors
+from .fk_ik import anchor_channels, channel_names, key_anchors, key_as_played
 
-Shown = tuple[Array, Array]
-"""Where a control is to be seen, and how its spaces will take it there, shape (4, 4) each."""
+PlacedFrame = tuple[Array, Array]
+"""The matrix that a control is to show at a frame, and that of its spaces, shape (4, 4) each."""
 
 
 def key_space(
@@ -44,121 +44,122 @@ def key_space(
     scene: bpy.types.Scene,
     interpolation: str,
 ) -> None:
-    """Have a control go along with something from a frame on, with keys at it and the one before.
+    """Move a control with a space from a frame on, with keys at that frame and the one before.
 
-    Over several frames the control is keyed at each, so that it stays where it plays now. Its keys
-    after them count in the new space; where another switch follows, it stays where it was at those
-    up to there.
+    Over more than one frame the control is keyed at each, so that it stays where it plays now. Its
+    later keys are then relative to the new space. If another switch follows, the control stays in
+    place at its keys before that switch.
 
     Args:
         control: The object or bone.
-        space: What it goes along with; None for the world.
-        frames: Whole frames in rising order, without a gap; the scene stays where it was played.
-        scene: What plays them.
-        interpolation: From the last frame on, as Blender names it.
+        space: What it moves with; None for the world.
+        frames: Whole frames in rising order, without gaps; the scene is not restored.
+        scene: The scene that plays them.
+        interpolation: Interpolation from the last frame on, as Blender names it.
 
     Raises:
-        RigError: If keys could not be written, or nothing can go along with the space.
+        RigError: If keys could not be written, or nothing can move with the space.
     """
     check_keyable(control.object)
     first, last = frames[0], frames[-1]
     hold_play(anchor_channels([control]), first - 1, scene)
-    chosen = None if space is None else add_space(control, space)
-    steps, until = _steps(control, "" if chosen is None else chosen.name, first, last)
+    constraint = None if space is None else add_space(control, space)
+    steps, until = _steps(control, "" if constraint is None else constraint.name, first, last)
     points = [point.co.x for curve in _curves(control) for point in curve.keyframe_points]
-    later = [] if until is None else sorted({each for each in points if last < each < until})
-    shown: dict[float, Shown] = {}
+    later = [] if until is None else sorted({frame for frame in points if last < frame < until})
+    shown: dict[float, PlacedFrame] = {}
     for frame in (*frames, *later):
         if len(frames) > 1 or frame != first:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
-        # What it shows, and how the new space will take it there.
-        carrying = np.eye(4) if chosen is None else carrying_of(control, chosen)
-        shown[frame] = carried(control) @ unconstrained(control), carrying
-    hold_anchors([control], first - 1, interpolation)
-    _remove_between(control, frames)
+        # The matrix that it shows, and how the new space will transform it.
+        effect = np.eye(4) if constraint is None else effect_of(control, constraint)
+        shown[frame] = total_effect(control) @ unconstrained(control), effect
+    key_as_played([control], first - 1, interpolation)
+    _remove_keys(control, frames)
     _key_influences(control, steps)
     kinds = ["LINEAR"] * (len(frames) - 1) + [interpolation] + [""] * len(later)
     _key_shown(control, shown, kinds)
     for curve in _curves(control):
-        # In the frame before, motion blur would else see a way from one space into the other.
+        # Otherwise motion blur in the frame before would show a way from one space to the other.
         for switch in (first, until or first):
-            interpolate(curve, switch - 1, "CONSTANT")
+            set_interpolation(curve, switch - 1, "CONSTANT")
 
 
-def leaving(gone: Collection[Anchor]) -> dict[Anchor, range]:
-    """Return what goes along with something that is to be deleted, and the frames to key it at.
+def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
+    """Return the controls that move with deleted anchors, and the frames to key them at.
 
-    These are all between the first and the last key of what moves it, none where there are none.
+    These are all frames from the first to the last key of whatever moves a control; none without
+    keys, or if the space neither acts now nor has a keyed influence.
 
     Args:
-        gone: Objects and bones.
+        deleted: Objects and bones that are to be deleted.
 
     Raises:
         RigError: If keys could not be written.
     """
-    found = {}
+    frames_of = {}
     for control in objects_and_bones():
-        known = [] if control in gone else constraints_of(control)
-        lost = [each for each in known if space_of(each) in gone]
+        spaces = [] if control in deleted else constraints_of(control)
+        lost = [space for space in spaces if space_of(space) in deleted]
         if lost:
             keyed = _influences(control)
-            acts = any(each == acting(control) or each.name in keyed for each in lost)
-            found[control] = _moving_frames(control) if acts else range(0)
-        if found.get(control):
+            is_acting = any(space == acting(control) or space.name in keyed for space in lost)
+            frames_of[control] = _moving_frames(control) if is_acting else range(0)
+        if frames_of.get(control):
             check_keyable(control.object)
-    return found
+    return frames_of
 
 
-def carries(gone: Collection[Anchor]) -> bool:
-    """Tell whether something goes along now with what is to be deleted.
+def carries(deleted: Collection[Anchor]) -> bool:
+    """Return whether any control moves now with anchors that are to be deleted.
 
     Raises:
-        RigError: As ``leaving``.
+        RigError: As for ``find_frames_to_key``.
     """
-    acts = [acting(control) for control in leaving(gone)]
-    return any(each is not None and space_of(each) in gone for each in acts)
+    active_spaces = [acting(control) for control in find_frames_to_key(deleted)]
+    return any(space is not None and space_of(space) in deleted for space in active_spaces)
 
 
-def leave(gone: Collection[Anchor], scene: bpy.types.Scene) -> None:
-    """Take all spaces away that go along with something; what has them stays where it plays.
+def leave(deleted: Collection[Anchor], scene: bpy.types.Scene) -> None:
+    """Remove all spaces of deleted anchors; their controls stay where they play.
 
     Args:
-        gone: Objects and bones that are to be deleted.
-        scene: What plays them.
+        deleted: Objects and bones that are to be deleted.
+        scene: The scene that plays them.
 
     Raises:
-        RigError: If keys could not be written; nothing is changed then.
+        RigError: If keys could not be written; then nothing is changed.
     """
-    found = leaving(gone)
-    frames = sorted({frame for each in found.values() for frame in each})
+    frames_of = find_frames_to_key(deleted)
+    frames = sorted({frame for control_frames in frames_of.values() for frame in control_frames})
     if not frames:
-        for control in found:
-            _remove_spaces(control, gone)
+        for control in frames_of:
+            _remove_spaces(control, deleted)
         return
-    shown: dict[Anchor, dict[float, Shown]] = {control: {} for control in found}
-    left: dict[Anchor, list[str]] = {control: [] for control in found}
+    shown: dict[Anchor, dict[float, PlacedFrame]] = {control: {} for control in frames_of}
+    active: dict[Anchor, list[str]] = {control: [] for control in frames_of}
     with frame_kept(scene):
         for frame in frames:
             scene.frame_set(frame)
-            for control in [each for each, own in found.items() if frame in own]:
-                wanted = carried(control) @ unconstrained(control)
-                shown[control][frame] = wanted, carried(control, gone)
+            for control in [owner for owner, times in frames_of.items() if frame in times]:
+                matrix = total_effect(control) @ unconstrained(control)
+                shown[control][frame] = matrix, total_effect(control, deleted)
                 now = acting(control)
-                left[control].append("" if now is None or space_of(now) in gone else now.name)
-        for control, own in found.items():
-            _remove_spaces(control, gone)
-            if own:
-                _remove_between(control, own)
-                ways = pairwise([*left[control], left[control][-1]])
-                # From one space into another, nothing is to be seen of the way.
-                kinds = ["LINEAR" if now == next_ else "CONSTANT" for now, next_ in ways]
+                active[control].append("" if now is None or space_of(now) in deleted else now.name)
+        for control, times in frames_of.items():
+            _remove_spaces(control, deleted)
+            if times:
+                _remove_keys(control, times)
+                pairs = pairwise([*active[control], active[control][-1]])
+                # Between two spaces there must be no visible way: hold the key.
+                kinds = ["LINEAR" if name == after else "CONSTANT" for name, after in pairs]
                 _key_shown(control, shown[control], kinds)
 
 
-def _remove_spaces(control: Anchor, gone: Collection[Anchor]) -> None:
-    """Take the spaces away from a control that go along with something, and their keys."""
+def _remove_spaces(control: Anchor, deleted: Collection[Anchor]) -> None:
+    """Remove the spaces of deleted anchors from a control, with their keys."""
     for constraint in constraints_of(control):
-        if space_of(constraint) in gone:
+        if space_of(constraint) in deleted:
             remove_animation(control.object, [constraint.path_from_id()])
             remove_space(control, constraint)
 
@@ -175,25 +176,25 @@ def _moving_frames(control: Anchor) -> range:
 
 
 def _key_shown(
-    control: Anchor, shown: Mapping[float, Shown], interpolations: Iterable[str]
+    control: Anchor, shown: Mapping[float, PlacedFrame], interpolations: Iterable[str]
 ) -> None:
-    """Key a control at frames so that it shows there what it is to show, where anything can."""
-    for (frame, (wanted, carrying)), kind in zip(shown.items(), interpolations, strict=True):
-        is_sound = np.isfinite((wanted, carrying)).all() and np.linalg.matrix_rank(carrying) == 4
-        if is_sound:
-            place(control, wanted, carrying)
+    """Key a control at frames so that it shows its matrices; skip those that cannot be placed."""
+    for (frame, (matrix, effect)), kind in zip(shown.items(), interpolations, strict=True):
+        can_place = np.isfinite((matrix, effect)).all() and np.linalg.matrix_rank(effect) == 4
+        if can_place:
+            place(control, matrix, effect)
             key_anchors([control], frame, kind)
 
 
 def _curves(control: Anchor) -> list[bpy.types.FCurve]:
-    """Return the F-curves of its location and rotation."""
-    moved = channels_of(control)
-    paths = {moved.path_from_id(name) for name in channel_names(moved)}
+    """Return the F-curves of a control's location and rotation."""
+    owner = channels_of(control)
+    paths = {owner.path_from_id(name) for name in channel_names(owner)}
     return [curve for curve in curves(control.object) if curve.data_path in paths]
 
 
-def _remove_between(control: Anchor, frames: Sequence[int]) -> None:
-    """Remove keys between whole frames: they count in the former space."""
+def _remove_keys(control: Anchor, frames: Sequence[int]) -> None:
+    """Remove the keys of a control in a range of frames: they are relative to the former space."""
     for curve in _curves(control):
         for point in reversed(curve.keyframe_points):
             if frames[0] <= point.co.x <= frames[-1]:
@@ -204,41 +205,41 @@ def _remove_between(control: Anchor, frames: Sequence[int]) -> None:
 def _steps(
     control: Anchor, new: str, first: int, last: int
 ) -> tuple[dict[float, str], float | None]:
-    """Return which space is to act from which frame on, and where the next switch is.
+    """Return which space is to act from which frame on, and the frame of the next switch.
 
     Args:
         control: The object or bone.
-        new: Name of the space that acts from the first frame up to that switch; empty for none.
+        new: Name of the space that acts from the first frame to the next switch; empty for none.
         first: The first frame.
-        last: The frame from which on another switch ends it.
+        last: The last frame; the next switch is the first one after it.
 
     Returns:
-        Names by frame, in rising order, and the frame of the next switch, None without.
+        Names by frame, in rising order, and the frame of the next switch; None without.
     """
     constraints, known = constraints_of(control), _influences(control)
-    present = {each.name: each.influence for each in constraints}
+    present = {constraint.name: constraint.influence for constraint in constraints}
 
-    def acting_at(at: float) -> str:
+    def acting_at(frame: float) -> str:
         for name, value in present.items():
-            if (known[name].evaluate(at) if name in known else value) >= ACTING:
+            if (known[name].evaluate(frame) if name in known else value) >= ACTING:
                 return name
         return ""
 
     keyed = {point.co.x for curve in known.values() for point in curve.keyframe_points}
     former = acting_at(last)
-    steps = {at: acting_at(at) for at in sorted({*keyed, first - 1.0, float(first)})}
+    steps = {frame: acting_at(frame) for frame in sorted({*keyed, first - 1.0, float(first)})}
     until = next((at for at, name in steps.items() if at > last and name != former), None)
-    for at in steps:
-        if at >= first and (until is None or at < until):
-            steps[at] = new
+    for frame in steps:
+        if frame >= first and (until is None or frame < until):
+            steps[frame] = new
     return steps, until
 
 
 def _influences(control: Anchor) -> dict[str, bpy.types.FCurve]:
-    """Return the F-curves of the influences of its spaces, by name; those without have none."""
-    known = {curve.data_path: curve for curve in curves(control.object)}
-    paths = {each.name: each.path_from_id("influence") for each in constraints_of(control)}
-    return {name: known[path] for name, path in paths.items() if path in known}
+    """Return the F-curves of the influences of a control's spaces, by name."""
+    curves_by_path = {curve.data_path: curve for curve in curves(control.object)}
+    paths = {space.name: space.path_from_id("influence") for space in constraints_of(control)}
+    return {name: curves_by_path[path] for name, path in paths.items() if path in curves_by_path}
 
 
 def _key_influences(control: Anchor, steps: Mapping[float, str]) -> None:
@@ -247,9 +248,9 @@ def _key_influences(control: Anchor, steps: Mapping[float, str]) -> None:
     for constraint in constraints_of(control):
         if constraint.name not in known and constraint.name not in steps.values():
             continue
-        for at, name in steps.items():
+        for frame, name in steps.items():
             constraint.influence = float(constraint.name == name)
-            constraint.keyframe_insert("influence", frame=at)
+            constraint.keyframe_insert("influence", frame=frame)
     for curve in _influences(control).values():
-        for at in steps:
-            interpolate(curve, at, "CONSTANT")
+        for frame in steps:
+            set_interpolation(curve, frame, "CONSTANT")

@@ -1,4 +1,4 @@
-"""A chain read and solved as in an update, with any settings, before anything is written."""
+"""Trials: solve a chain with any settings as in an update, before anything is written."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ NOT_SOLVED = "This chain is not solved: its status tells why."
 
 
 class Trial:
-    """An armature object as an update reads it that has no chains but some; it writes nothing.
+    """One armature object as an update reads it, with some chains only; it writes nothing.
 
     Attributes:
-        state: What is known of the armature object.
+        state: The state of the armature object.
         batch: The batch that has the chain.
-        row: Row of the chain in it.
-        refused: Why others are not solved with it, by index.
+        row: Row of the chain in the batch.
+        refused: Reasons why other chains are not solved with it, by index.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Trial:
         armature_object: bpy.types.Object,
         specs: Specs,
         index: int,
-        home: Pose | None = None,
+        start_pose: Pose | None = None,
     ) -> None:
         """Read the original object.
 
@@ -47,59 +47,59 @@ class Trial:
             update: The graph as it was evaluated last.
             armature_object: The original object.
             specs: The settings of its chains, by index.
-            index: Of the chain that is tried.
-            home: The pose to solve from; None for that of the graph.
+            index: Index of the chain on trial.
+            start_pose: The pose to solve from; None for the evaluated pose.
 
         Raises:
             RigError: If the chain cannot be solved.
         """
         self._update, graph, uid = update, GraphState(), armature_object.session_uid
         self.state = RigState(armature_object, uid)
-        graph.read_alone(self.state, specs, update, home)
+        graph.read_alone(self.state, specs, update, start_pose)
         self.refused = {chain: text for (_, chain), text in graph.refused.items()}
         problem = self.state.errors.get(index) or self.refused.get(index)
         if problem:
             raise RigError(problem)
-        self.batch, self.row = self._find(graph, index)
-        self._begun = self.state.pose.copy()
+        self.batch, self.row = self._find_chain(graph, index)
+        self._start_pose = self.state.pose.copy()
 
-    def _find(self, graph: GraphState, index: int) -> tuple[Batch, int]:
+    def _find_chain(self, graph: GraphState, index: int) -> tuple[Batch, int]:
         for batch in [batch for level in graph.levels for batch in level.batches]:
-            for row, live_chain in enumerate(batch.live_chains):
-                if live_chain.index == index:
+            for row, chain in enumerate(batch.live_chains):
+                if chain.index == index:
                     return batch, row
         raise RigError(NOT_SOLVED)
 
     @property
     def live_chain(self) -> LiveChain:
-        """The chain, compiled."""
+        """The compiled chain."""
         return self.batch.live_chains[self.row]
 
     @property
     def driven(self) -> Driven:
-        """The chain with the chains of its tree."""
+        """The chain with the other chains of its tree."""
         return self.batch.driven_of(self.row)
 
     def solve(self, world: WorldMatrices) -> list[Change]:
-        """Solve, note the pose in the state, and return what differs from what stands there."""
+        """Solve, store the pose in the state, and return the changes against the former pose."""
         changes = self.batch.changes(world, moment_of(self._update), lambda _state: False)
         for change in changes:
             note(change)
         return changes
 
     def start_again(self) -> None:
-        """Have the next solve begin as the first one did, also where chains go on from a pose."""
+        """Make the next solve start as the first one, also for chains that start from a pose."""
         if self.driven.specs[0].is_dragged or self.driven.is_current.any():
-            self.state.pose = self._begun.copy()
+            self.state.pose = self._start_pose.copy()
             self.state.histories.clear()
             self.state.version += 1
         self.batch.ask_anew(self.batch.uids)
 
     def outcome(self) -> Outcome:
-        """Return what the solve did.
+        """Return the outcome of the solve.
 
         Raises:
-            RigError: If it failed.
+            RigError: If the solve failed.
         """
         outcome = self.batch.outcome(self.row)
         if not isinstance(outcome, Outcome):
@@ -114,14 +114,14 @@ def solve_once(
 ) -> Outcome:
     """Solve a chain from the pose that its settings choose, and write its bones.
 
-    It is solved as in a live update in which it is the only chain.
+    It is solved as in a live update without other chains.
 
     Raises:
-        IKError: If the chain cannot be solved; nothing is written then.
+        IKError: If the chain cannot be solved; then nothing is written.
     """
     assert depsgraph.scene is not None
     update = Update(depsgraph.scene, depsgraph, is_new_frame=False)
-    # A chain that is solved once moves no bones but its own.
+    # A chain that is solved once moves no other bones of its body.
     trial = Trial(update, armature_object, {0: replace(spec, body=None)}, 0)
     trial.batch.most_again = 0
     changes = trial.solve(WorldMatrices(depsgraph))

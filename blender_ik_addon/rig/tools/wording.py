@@ -9,7 +9,7 @@ from ..posing.outcome import Outcome
 from ..reading.refusals import listed
 from .lengths import LengthUnit, is_visible, length_in_words
 
-# In radians: smaller gaps of the tip's rotation cannot be seen.
+# Minimum gap of the tip's rotation that can be seen, in radians.
 SMALLEST_TIP_GAP = 1e-3
 ONE_LEFT = (
     "the tip takes it, so one bone is left to reach; set Rotation Bone to Hand or Foot, or lengthen"
@@ -22,12 +22,7 @@ NO_HAND = (
 
 
 def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
-    """Return the status line of a solve.
-
-    Args:
-        outcome: What it did.
-        unit: How the scene shows lengths.
-    """
+    """Return the status line of a solve, with lengths as a scene shows them."""
     text = _ending_in_words(outcome, unit)
     if outcome.put_back:
         text = (
@@ -46,7 +41,7 @@ def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
 
 
 def _ending_in_words(outcome: Outcome, unit: LengthUnit) -> str:
-    """Return how a solve has ended."""
+    """Return how a solve ended."""
     gap = length_in_words(outcome.residual, unit)
     status, is_limited = outcome.status, outcome.status is Status.LIMITED
     if outcome.has_locks and status is not Status.REACHED and not (is_limited and outcome.held_by):
@@ -91,7 +86,7 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
 
 
 def _reached_in_words(outcome: Outcome, gap: str) -> str:
-    """Return that a target is reached, with the gap if it is not empty, and the iterations."""
+    """Return that a target is reached, with the iterations and the gap unless it is empty."""
     iterations = _iterations(outcome) if outcome.iterations else ""
     if gap and iterations:
         return f"Reached ({gap}, {iterations})"
@@ -100,13 +95,13 @@ def _reached_in_words(outcome: Outcome, gap: str) -> str:
 
 
 def _failure_in_words(outcome: Outcome, gap: str) -> str:
-    """Return why an effector misses a target that it could reach with free joints and alone."""
+    """Return why an effector misses a target within the reach of its chain alone and unlimited."""
     options, status = outcome.why.options, outcome.status
     is_used_up = bool(outcome.iterations >= options.iterations)
     is_cut_off = status is Status.ITERATIONS_USED_UP and is_used_up
     if outcome.pins:
         return _pinned_in_words(outcome, gap)
-    # No sweep moves them: neither more iterations nor another solver would.
+    # Locked joints do not move in any sweep: more iterations or another solver would not help.
     if outcome.why.is_rigid and status is not Status.OUTWEIGHED:
         return f"Held back by locked joints, {gap} left"
     is_bare = options.solver in (Solver.FABRIK, Solver.CCD) and not options.use_finish
@@ -129,7 +124,7 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
 
 
 def _pinned_in_words(outcome: Outcome, gap: str) -> str:
-    """Return which pins of its body hold a chain back, and what else does."""
+    """Return which pins and other effectors of its body hold a chain back."""
     pins, others = outcome.pins, outcome.outweighed_by
     if others:
         return f"Held back by {listed(pins)} (pinned), {listed(others)}: {gap}"
@@ -140,21 +135,21 @@ def _pinned_in_words(outcome: Outcome, gap: str) -> str:
 
 
 def _bare_in_words(outcome: Outcome, gap: str, *, is_cut_off: bool) -> str:
-    """Return why a bare FABRIK or CCD stops short, which Newton would finish."""
+    """Return why FABRIK or CCD without a finish stops short; Newton would reach the target."""
     text = f"{gap} left because Finish with Newton is off: switch it on"
     if is_cut_off:
         text = (
             f"Stopped {gap} short after {_iterations(outcome)}: switch Finish with Newton on,"
             " or raise Iterations"
         )
-    # What stops short may stand at limits that keep nothing from the target.
+    # A joint at its limit need not be the reason: a solve that stops short may be at harmless ones.
     if outcome.held_by:
         text += f". At their limits: {listed(outcome.held_by)}"
     return text
 
 
 def _tip_in_words(outcome: Outcome) -> str:
-    """Return by how much the tip is off the target's rotation, and why."""
+    """Return by which angle the tip is off the target's rotation, and why."""
     first = "the position comes first"
     if outcome.why.is_tip_beyond:
         first = "its own joint holds it"
