@@ -24,13 +24,11 @@ from .near_edges import NearEdges
 
 Curve = Callable[[Array], Array]
 
-# A diagonal entry smaller than this share of the stiffest row of a system is rounding, of either
-# sign.
+# Diagonal entries below this share of the stiffest row of a system are rounding, of either sign.
 SYSTEM_ROUNDING = 1e-15
 # Stiffness of the spring of an active edge, in multiples of the stiffest joint.
 EDGE_STIFFNESS = 1e7
-# A dual variable of an edge smaller than this share of the stiffest joint is rounding, of either
-# sign.
+# Multipliers of edges below this share of the stiffest joint are rounding, of either sign.
 DUAL_ROUNDING = 1e-10
 # Shift of a system that is not positive definite, in multiples of its lowest eigenvalue. With less
 # its step is as long as a step may be, whatever the energy; with more it is short.
@@ -42,11 +40,10 @@ MAX_EIGENVALUE_SIZE, RETRY_GROWTH = 100, 4.0
 MAX_SHIFT = 1e8
 # Curvature below which a direction leads down from a ridge, compared with the stiffest joint.
 NEGATIVE_CURVATURE = -1e-5
-# Count of inverse iterations that find the direction of the lowest eigenvalue, and how far below
-# that eigenvalue their shift is, compared with the stiffest joint.
+# Inverse iterations for the lowest eigenvector: their count, and their shift below its eigenvalue,
+# compared with the stiffest joint.
 INVERSE_ITERATIONS, BELOW_LOWEST = 3, 1e-7
-# Largest count of changes of the active set: an edge that stops one joint may send another over
-# its edge.
+# Largest count of active sets in a step: a joint that stops at its edge may send another over one.
 MAX_PASSES = 6
 
 
@@ -104,7 +101,7 @@ class ConstrainedStep:
         """
         (self._slope, self._curvature), (self._held, residual) = derivatives, held
         self._axes, self._edges, (self._least, self._first) = free_axes, edges, shifts
-        self.shift, range_move = shift.copy(), None
+        self.shift, fixed = shift.copy(), None
         # Half the trace of each joint's block: it does not depend on the axes of the turns.
         diagonal = self._curvature.diagonal(0, 1, 2)
         largest = 0.5 * np.abs(diagonal.reshape(len(shift), -1, 3).sum(axis=2)).max(axis=1)
@@ -112,8 +109,8 @@ class ConstrainedStep:
         self.scale: Array = np.where(largest > NO_ENERGY, largest, 1.0)
         self._edge_stiffness = (EDGE_STIFFNESS * self.scale)[:, None, None]
         if residual.shape[1]:
-            range_move = np.zeros_like(self._slope)
-            range_move[:, free_axes] = self._held.restore(residual)
+            fixed = np.zeros_like(self._slope)
+            fixed[:, free_axes] = self._held.restore(residual)
         is_active, duals, _ = active
         if edges is not None:
             # Edges that were active before may be far away now.
@@ -122,26 +119,23 @@ class ConstrainedStep:
             self._curvature = _stiffen(self._curvature, curved)
         self.move, self._reaction = np.empty_like(active.duals), np.empty_like(self._slope)
         self._reduced = np.empty((len(shift), free_axes.size, free_axes.size))
-        is_active, duals = self._solve_active_set(range_move, is_active, active.duals)
-        force = active.force if range_move is None else self._held.find_force(self._reaction)
+        is_active, duals = self._solve_active_set(fixed, is_active, active.duals)
+        force = active.force if fixed is None else self._held.find_force(self._reaction)
         self.active = ActiveSet(is_active, duals, force)
-        free_move = self.move.reshape(self._slope.shape)
-        if range_move is None:
-            mean_slope = self._slope + 0.5 * apply(self._curvature, free_move)
+        free = self.move.reshape(self._slope.shape)
+        if fixed is None:
+            mean = self._slope + 0.5 * apply(self._curvature, free)
         else:
-            mean_slope, free_move = (
-                self._slope + 0.5 * apply(self._curvature, free_move + range_move),
-                free_move - range_move,
-            )
-        self.gain: Array = -(mean_slope * free_move).sum(axis=1)
+            mean, free = self._slope + 0.5 * apply(self._curvature, free + fixed), free - fixed
+        self.gain: Array = -(mean * free).sum(axis=1)
 
     def _solve_active_set(
-        self, range_move: Array | None, is_active: Flags, start: Array
+        self, fixed: Array | None, is_active: Flags, start: Array
     ) -> tuple[Flags, Array]:
         """Compute the moves that cross no edge; return the active edges and their multipliers.
 
         Args:
-            range_move: Turns that restore outputs, shape (B, 3 n); None where none are held.
+            fixed: Turns that restore outputs, shape (B, 3 n); None where none are held.
             is_active: Edges that are active at the start, shape (B, n, 3 edges).
             start: Multipliers at the start, shape (B, n, 3 edges).
         """
@@ -149,7 +143,7 @@ class ConstrainedStep:
         least = (-DUAL_ROUNDING * self.scale)[:, None, None]
         rows: Counts | slice = slice(None)
         for _ in range(MAX_PASSES):
-            self._solve(rows, range_move, is_active, start)
+            self._solve(rows, fixed, is_active, start)
             if edges is None or not edges.has_any:
                 break
             excess = apply(edges.normals, self.move) - edges.rooms
@@ -163,7 +157,7 @@ class ConstrainedStep:
         return is_active, np.minimum(np.maximum(duals, 0.0), stiffness)
 
     def _solve(
-        self, rows: Counts | slice, range_move: Array | None, is_active: Flags, duals: Array
+        self, rows: Counts | slice, fixed: Array | None, is_active: Flags, duals: Array
     ) -> None:
         """Compute the moves of some chains that respect active edges, with given multipliers.
 
@@ -181,7 +175,7 @@ class ConstrainedStep:
             curvature = _stiffen(curvature, (across * (stiffness * is_stiff)[:, :, None]) @ normals)
             force = np.where(is_stiff, duals[rows] - stiffness * edges.rooms[rows], 0.0)
             slope = slope + apply(across, force).reshape(slope.shape)
-        right = -slope if range_move is None else -slope - apply(curvature, range_move[rows])
+        right = -slope if fixed is None else -slope - apply(curvature, fixed[rows])
         reduced, reduced_right, free = curvature, right, np.zeros_like(right)
         if axes.size < right.shape[1]:
             reduced, reduced_right = curvature.take(axes, 1).take(axes, 2), right.take(axes, 1)
@@ -189,9 +183,9 @@ class ConstrainedStep:
         shifted, self.shift[rows] = self._make_definite(reduced, self.shift[rows], scale)
         free[:, axes] = np.linalg.solve(shifted, reduced_right[..., None])[..., 0]
         self._reduced[rows] = reduced
-        if range_move is not None:
+        if fixed is not None:
             self._reaction[rows] = apply(curvature, free) - right
-            free += range_move[rows]
+            free += fixed[rows]
         self.move[rows] = free.reshape(len(free), -1, 3)
 
     def _make_definite(self, systems: Array, shift: Array, scale: Array) -> tuple[Array, Array]:

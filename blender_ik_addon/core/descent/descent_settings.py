@@ -39,8 +39,7 @@ class Settings:
         measure: Function of the bones and their loads; it returns a function of poses and their
             outputs that returns the energy.
         rests: Largest turn in radians that a joint of a chain at rest still has to make.
-        least_shift: Shift of all systems, compared with the stiffest joint: some joints have no
-            stiffness.
+        least_shift: Shift of all systems, compared with the stiffest joint: some have no stiffness.
         first_shift: First shift of a system that is not positive definite, likewise.
         largest_turn: Largest turn of a joint in a step, in radians; the curvature at a pose is no
             good model beyond it.
@@ -51,8 +50,7 @@ class Settings:
         held: Outputs that are held.
         led: Outputs that pull so hard that steps follow curved valleys. A correction moves them to
             their linear prediction.
-        returned: Tolerance of the corrections of both after a step of a radian, as a share of the
-            reach; it grows with the square of the step.
+        returned: Tolerance of the corrections after a step of a radian, as a share of the reach.
         bounds: Slices of the held outputs, with the force beyond which a tree is finished.
         holds_soon: Whether a tree is finished whose outputs are not held after some steps, or that
             needs too short steps.

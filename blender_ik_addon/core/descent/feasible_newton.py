@@ -40,11 +40,9 @@ GOOD_RATIO, SLOW_DECAY = 0.5, 0.5
 # and after a rejected step. Along curved valleys a shift alone makes steps too short, then too
 # long. With half, more steps are rejected; with an eighth, more steps are needed.
 RADIUS_GROWTH, RADIUS_DECAY = 2.0, 0.25
-# A shifted step is shorter than the remaining distance: its size and its gain count
-# 1 + SHIFT_CORRECTION * shift times.
+# A shifted step is shorter than the way left: its size and gain count 1 + this * shift times.
 SHIFT_CORRECTION = 1e3
-# Count of corrections that restore held outputs after a step, and the distance, as a share of the
-# reach, at which they are restored.
+# Largest count of corrections after a step, and their tolerance as a share of the reach.
 MAX_CORRECTIONS, HELD_TOLERANCE = 3, 1e-11
 # Largest turn of a joint in a step that leaves a ridge, in radians.
 ESCAPE = 0.2
@@ -205,10 +203,7 @@ def _replace_rows(state: _DescentState, rows: Counts, some: _DescentState) -> _D
 
 
 class _Iterate(NamedTuple):
-    """Poses of B trees, their energy, and their outputs (B, rows).
-
-    The residual of the held outputs has shape (B, k); their violation is its length, (B,).
-    """
+    """B poses: energy, outputs (B, rows), residual (B, k) of held outputs, and its length (B,)."""
 
     posed: PosedRows
     at: Measure

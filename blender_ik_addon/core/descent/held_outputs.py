@@ -15,7 +15,7 @@ import numpy as np
 from ..algebra.arithmetic import Array, Counts
 from ..algebra.chains_first import apply
 
-# Smallest energy that counts; it also avoids a division by zero.
+# Smallest energy that counts, to divide by.
 NO_ENERGY = 1e-30
 # Outputs whose squared mobility is below this share of the total of all outputs cannot be held. Ten
 # times more, and nearly straight chains cannot be held either; a hundred times less, and rounding
@@ -48,10 +48,7 @@ class HeldOutputs:
         return apply(self.row_basis.swapaxes(1, 2), apply(self._vectors.swapaxes(1, 2), residual))
 
     def find_force(self, slope: Array) -> Array:
-        """Return the force (B, k) on the outputs that balances slopes (B, 3 n) best.
-
-        These are the least-squares multipliers.
-        """
+        """Return the forces (B, k) on the outputs that balance slopes (B, 3 n) by least squares."""
         if not self.row_basis.shape[1]:
             return np.zeros(self.row_basis.shape[:2])
         return apply(self._vectors, apply(self.row_basis, slope.take(self._axes, axis=1)))

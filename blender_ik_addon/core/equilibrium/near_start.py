@@ -30,8 +30,7 @@ class StartSprings(NamedTuple):
 
     Attributes:
         from_start: Matrices (n, 4, 4, B) from turns to turns relative to the start.
-        stiffness: Stiffness of the springs, shape (n, B); a first bone that floats has that of its
-            place.
+        stiffness: Stiffness, shape (n, B); of the spring to its place for a first bone that floats.
     """
 
     from_start: Array

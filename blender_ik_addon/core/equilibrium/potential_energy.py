@@ -136,12 +136,7 @@ class PotentialEnergyAtPose:
         self.is_least: Flags = np.zeros(len(w), dtype=np.bool_)
 
     def derive(self, jacobian: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return first derivatives (B, 3 n), and a function that returns second ones.
-
-        The function takes a force (B, rows) on outputs with the Jacobian (B, rows, 3 n). It returns
-        the second derivatives (B, 3 n, 3 n) of the energy minus those of the force's work, which
-        come from ``BoneRows.curve_outputs``.
-        """
+        """Return first derivatives, and a function that returns second ones, as in ``Measure``."""
         slope, resistance = self._derive_springs()
         gravity, weight = self._energy.gravity, None
         slope = slope.reshape(len(slope), -1)

@@ -22,9 +22,8 @@ from ..descent.descent_settings import Measure, Settings
 from ..descent.posed_rows import PosedRows
 from .potential_energy import EnergyRows, PotentialEnergy
 
-# Stiffness of the springs to targets, in multiples of the sum of all springs and weights. Ten times
-# less, and effectors visibly give way; ten times more, and valleys get so narrow that the descent
-# of many chains does not end.
+# Stiffness of the springs to targets, in multiples of all springs and weights. Ten times less, and
+# effectors visibly give way; ten times more, and in narrow valleys many descents do not end.
 PULL = 1e5
 
 

@@ -35,8 +35,7 @@ def settle_best(
 ) -> tuple[State, Counts]:
     """Return the states of least energy in which chains settle, and the iterations used.
 
-    The arguments are those of ``settle_chains``. Chains with aims settle from their states only:
-    the aims choose the pose.
+    Arguments as for ``settle_chains``. With aims chains settle from their states: aims choose.
 
     Source: derived for this project, tested in tests/core/equilibrium/test_slack_corners.py.
     """

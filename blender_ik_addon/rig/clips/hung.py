@@ -73,11 +73,7 @@ class ClipBones:
             self._replace(bone, matrices[:, row], is_moved)
 
     def carry(self, root: int) -> bool:
-        """Move the bones above a root with their parents.
-
-        Returns:
-            Whether nothing but their channels and parents moves them.
-        """
+        """Move bones above a root with their parents; return if only these and channels do so."""
         for bone in reversed(self._skeleton.ancestors(root)[1:]):
             is_moved = self._is_parent_moved(bone) & ~self.is_moved[:, self._row_of[bone]]
             if not is_moved.any():

@@ -119,13 +119,7 @@ def lower_hips(
 
 
 def is_too_short(limb: ClipLimb, held: Motion, down: Array) -> Flags:
-    """Return whether a limb does not reach its foot, shape (F,).
-
-    Args:
-        limb: The limb in the clip.
-        held: Held motion of its foot.
-        down: Drop of its root, shape (F,).
-    """
+    """Return whether a limb with a drop of its root (F,) does not reach its held foot, (F,)."""
     if limb.spec.use_stretch:
         return np.zeros(len(down), dtype=np.bool_)
     segments, way = _measure_segments(_find_bending_joints(limb)), _find_way(limb, held)

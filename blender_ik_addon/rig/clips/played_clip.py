@@ -24,12 +24,7 @@ class PlayedClip:
     """
 
     def __init__(self, armature_object: bpy.types.Object, anchors: Iterable[Anchor]) -> None:
-        """Take the objects and bones to read.
-
-        Args:
-            armature_object: The original object.
-            anchors: Objects and bones whose places and channels are read.
-        """
+        """Take the original armature object, and the objects and bones to read."""
         self.frames: list[int] = []
         self.poses: list[Pose] = []
         self._object = armature_object
