@@ -43,17 +43,17 @@ class Settings:
         first_shift: First shift of a system that is not positive definite, likewise.
         largest_turn: Largest turn of a joint in a step, in radians; the curvature at a pose is no
             good model beyond it.
-        slight: A step that saves a smaller share of the energy is the last, unless it halves the
-            estimated turn that is left.
-        keeps: Whether a step is rejected if held outputs are not restored after it, whatever energy
-            it saves.
+        slight: A step that saves a smaller share of the energy is the last, unless it
+            halves the estimated turn that is left.
+        keeps: Whether a step is rejected if held outputs are not restored after it, whatever
+            energy it saves.
         held: Outputs that are held.
-        led: Outputs that pull so hard that steps follow curved valleys. A correction moves them to
-            their linear prediction.
-        returned: Tolerance of the corrections after a step of a radian, as a share of the reach.
+        led: Outputs that pull so hard that steps follow curved valleys. A correction moves
+            them to their linear prediction.
+        returned: Tolerance of corrections after a step of a radian, as a share of the reach.
         bounds: Slices of the held outputs, with the force beyond which a tree is finished.
-        holds_soon: Whether a tree is finished whose outputs are not held after some steps, or that
-            needs too short steps.
+        holds_soon: Whether a tree is finished whose outputs are not held after some steps, or
+            that needs too short steps.
         least_gain: A step that would save less energy is the last, once the outputs are held.
     """
 

@@ -69,7 +69,7 @@ class StartEnergyAtPose(Measure):
         self.is_least: Flags = np.zeros(len(cost), dtype=np.bool_)
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives, and a function that returns second ones, as in ``Measure``."""
+        """Return first derivatives, and a function for second ones, as in ``Measure``."""
         stiffness, bones = self._start.stiffness, self._start.bones
         slope = (2.0 * stiffness[..., None] * self._sines).reshape(len(stiffness), -1)
         stiffness_by_axis = np.repeat(stiffness * self._cosines, 3, axis=1)

@@ -136,7 +136,7 @@ class PotentialEnergyAtPose:
         self.is_least: Flags = np.zeros(len(w), dtype=np.bool_)
 
     def derive(self, jacobian: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return first derivatives, and a function that returns second ones, as in ``Measure``."""
+        """Return first derivatives, and a function for second ones, as in ``Measure``."""
         slope, resistance = self._derive_springs()
         gravity, weight = self._energy.gravity, None
         slope = slope.reshape(len(slope), -1)

@@ -111,7 +111,7 @@ class GoalEnergyAtPose(PulledEnergyAtPose):
         self.total += (0.5 * pulls.forces * excess * excess / gap).sum(axis=1)
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives, and a function that returns second ones, as in ``Measure``."""
+        """Return first derivatives, and a function for second ones, as in ``Measure``."""
         slope, curve = super().derive(jacobian)
         # A force does not grow with the distance: it has no stiffness along its direction.
         along = (self._goal_rows * self._error[:, None]) @ jacobian

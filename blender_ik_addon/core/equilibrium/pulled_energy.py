@@ -43,7 +43,7 @@ class PulledEnergyAtPose:
         self.is_least: Flags = energy.is_least
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives, and a function that returns second ones, as in ``Measure``."""
+        """Return first derivatives, and a function for second ones, as in ``Measure``."""
         slope, curve = self._energy.derive(jacobian)
         back = jacobian.swapaxes(1, 2)
 
