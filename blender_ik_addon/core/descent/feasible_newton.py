@@ -134,7 +134,7 @@ def minimise(
         start = state
         if rows.size < count:
             problem, start = take_rows(problem, rows), _take_rows(state, rows)
-        is_open, end = _Descent(settings, *problem).run(start)
+        is_open, end = _NewtonDescent(settings, *problem).run(start)
         state = end if rows.size == count else _replace_rows(state, rows, end)
         rows = rows[is_open]
     poses = state.turn, state.place, state.first_turn, state.first_place
@@ -212,7 +212,7 @@ class _Iterate(NamedTuple):
     violation: Array
 
 
-class _Descent:
+class _NewtonDescent:
     """The descent of some trees, until enough of them are finished."""
 
     def __init__(
