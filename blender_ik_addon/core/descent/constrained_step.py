@@ -5,7 +5,7 @@ normal . move <= room for edges. Chains come first, as in ``algebra.chains_first
 
 Source: quadratic programs by active sets, null spaces and modified Newton methods (Nocedal and
 Wright, "Numerical Optimization", 2006, chapters 3, 16 and 17). Active edges are stiff springs; the
-clamp after the step corrects what these give way. Tested against SciPy's SLSQP in
+clamp after the step corrects their deflection. Tested against SciPy's SLSQP in
 tests/core/equilibrium/test_force_equilibrium.py.
 """
 
@@ -24,7 +24,7 @@ from .near_edges import NearEdges
 
 Curve = Callable[[Array], Array]
 
-# Diagonal entries below this share of the stiffest row of a system are rounding, of either sign.
+# Stiffness below this share of the stiffest row of a system is rounding, of either sign.
 SYSTEM_ROUNDING = 1e-15
 # Stiffness of the spring of an active edge, in multiples of the stiffest joint.
 EDGE_STIFFNESS = 1e7
@@ -190,7 +190,7 @@ class ConstrainedStep:
 
     def _make_definite(self, systems: Array, shift: Array, scale: Array) -> tuple[Array, Array]:
         """Return systems (b, m, m) shifted until they are positive definite, and the shifts."""
-        # Diagonal entries below the rounding of the stiffest row are raised above it.
+        # Stiffness below the rounding of the stiffest row is raised above it.
         stiffest = np.abs(systems.diagonal(0, 1, 2)).max(axis=1, initial=0.0)
         sizes = scale, SYSTEM_ROUNDING * stiffest
         shifted = self._add_shift(systems, shift, *sizes)

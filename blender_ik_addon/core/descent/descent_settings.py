@@ -14,7 +14,7 @@ from .posed_rows import PosedRows
 
 
 class Measure(Protocol):
-    """An energy at poses of B trees: its total (B,), which totals are minimal (B,), derivatives."""
+    """An energy at poses of B trees: totals (B,), flags of least totals (B,), and derivatives."""
 
     total: Array
     is_least: Flags

@@ -70,7 +70,7 @@ CORNER_SHIFT, CORNER_STALL = 1.0, 1e4
 PENALTY_FACTOR = 4.0
 # Springs may enter or leave their slack within a step: the step is computed at most this often.
 MAX_SPRING_PASSES = 2
-# Finished chains leave the arrays once they are this share of the rows; few rows all stay.
+# Share of finished rows at which they leave the arrays; up to the second count all rows stay.
 COMPACTION, MIN_COMPACTED = 0.4, 16
 
 
@@ -146,8 +146,8 @@ def minimise(
 def _find_equal(*arrays: Array | Counts) -> tuple[Counts, Counts]:
     """Return the first of all equal rows (..., B), and for each row the number of its equal.
 
-    A single chain is solved as two rows, as NumPy rounds one row differently from more; here each
-    chain is computed by itself.
+    A single chain is solved as two rows, as NumPy rounds one row differently from several; here
+    each chain is computed by itself.
     """
     firsts: dict[bytes, int] = {}
     table = np.concatenate([array.reshape(-1, array.shape[-1]) for array in arrays]).T
@@ -245,7 +245,7 @@ class _NewtonDescent:
             trial = self._take_step(here.posed, plan)
             is_better, has_stalled, next_shift = self._judge_step(plan, here, trial, last_size)
             is_better &= is_open
-            # A last step that is not taken still tells the forces.
+            # A tree at rest takes no step, but its active set and its forces are known.
             is_known = is_better | (is_open & plan.is_at_rest)
             active = choose_first(is_known, plan.step.active, active)
             here = self._choose(is_better, trial, here)
@@ -267,7 +267,7 @@ class _NewtonDescent:
         return is_open, _DescentState(*end, first, first_place, here.at.total)
 
     def _evaluate(self, posed: PosedRows, output: Array | None = None) -> _Iterate:
-        """Return poses with their energy and outputs; None for outputs to compute."""
+        """Return poses with their energy and outputs; outputs are computed if None."""
         if output is None:
             output = self._bones.find_output(posed)
         residual = self._target - self._held.pick(output)
@@ -360,7 +360,7 @@ class _NewtonDescent:
             penalty = PENALTY_FACTOR * measure(force)
 
             def weigh(pose: _Iterate) -> Array:
-                # The first-order saving of a residual, and a penalty on its length.
+                # The work of the force on a residual, and a penalty on its length beyond rounding.
                 work: Array = (force * pose.residual).sum(axis=1)
                 return work + penalty * np.maximum(pose.violation, smallest)
 

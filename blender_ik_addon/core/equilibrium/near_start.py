@@ -2,7 +2,7 @@
 
 A joint with less mobility has a stiffer spring, and a first bone that floats has a spring as well.
 A turn by an angle a costs 4 - 4 cos(a / 2): half its square if it is small, like a spring, and
-convex beyond half a turn. The quaternion of the turn gives both the pull and the stiffness.
+convex up to half a turn. The quaternion of the turn gives both the pull and the stiffness.
 
 Source: derived for this project, and tested against differences in
 tests/core/equilibrium/test_near_start.py.

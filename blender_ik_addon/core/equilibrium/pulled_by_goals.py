@@ -1,7 +1,7 @@
 """Goals that pull at poses near to their start: with a force, and with springs.
 
-The force continues the one that held the goal before. The springs, which pull more at a greater
-distance, share the error between goals that cannot all be met.
+The force replaces the one that held a goal, so that poses change steadily. The springs, which pull
+more at a greater distance, share the error between goals that cannot all be met.
 
 Source: exact penalties (Nocedal and Wright, "Numerical Optimization", 2006, section 17.2), smoothed
 near to the target; tested against differences in tests/core/equilibrium/test_near_start.py.
@@ -60,7 +60,7 @@ class Pulls(NamedTuple):
 
 
 def draw_near(target: Array, output: Array, points: int, pulls: Pulls, reach: Array) -> Array:
-    """Return targets (rows, B) that pull from a distance of at most ``FARTHEST``.
+    """Return targets (rows, B), nearer where they pull from farther than ``FARTHEST``.
 
     Args:
         target: Targets of all outputs, shape (rows, B).
