@@ -60,8 +60,8 @@ class BoneRows(Rows):
             place: As ``PosedRows.place``.
         """
         topology, count = self.tree.topology, turn.shape[1]
-        own = turns.to_matrices(turn[..., None])[..., 0]
-        whole = self._offsets @ own
+        matrices = turns.to_matrices(turn[..., None])[..., 0]
+        whole = self._offsets @ matrices
         for rows, above in topology.bone_rounds:
             whole[:, rows] = whole[:, above] @ whole[:, rows]
         points = np.empty((len(turn), count + len(self.tree.ends), 3))
@@ -73,10 +73,10 @@ class BoneRows(Rows):
         points[:, topology.children_of_bones], points[:, count:] = arms[:, :inner], arms[:, inner:]
         for rows, above in topology.point_rounds:
             points[:, rows] += points[:, above]
-        frames = whole @ own.swapaxes(-1, -2)
+        frames = whole @ matrices.swapaxes(-1, -2)
         is_rigid = self.tree.joints.is_rigid
         inverse = frames.swapaxes(-1, -2) if is_rigid else np.linalg.inv(frames)
-        return PosedRows(turn, own, frames, inverse, points, place)
+        return PosedRows(turn, matrices, frames, inverse, points, place)
 
     def turn_on(self, posed: PosedRows, move: Array) -> PosedRows:
         """Return the poses after moves (B, n, 3), with the joints clamped to their ranges."""
@@ -129,8 +129,8 @@ class BoneRows(Rows):
             arrays: tuple[Array, ...] = posed.points, posed.frames, posed.own, posed.inverse
             if len(posed.turn) == 1:
                 arrays = tuple(np.concatenate((array, array)) for array in arrays)
-            points, frames, own, inverse = map(chains_last, arrays)
-            rows = Posed(frames, own, points, self.tree.joints.is_rigid, inverse)
+            points, frames, matrices, inverse = map(chains_last, arrays)
+            rows = Posed(frames, matrices, points, self.tree.joints.is_rigid, inverse)
             self._last_posed = posed, rows
         return self._last_posed[1]
 
