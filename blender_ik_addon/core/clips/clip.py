@@ -16,7 +16,7 @@ from ..algebra.arithmetic import Array, Flags, Indices
 # Largest miss of a goal that counts as met, in lengths of the chain and in radians. A tenth of the
 # error that is promised for keys, which are float32.
 GOAL_TOLERANCE = 1e-6
-MAX_STEPS = 20
+MAX_GOAL_STEPS = 20
 # Share of its miss that a frame may keep after a step; one that keeps more does not meet its goals.
 MAX_REMAINING = 0.9
 # Largest turn of a step, in radians; its linear model is poor beyond it.
@@ -96,7 +96,7 @@ def meet(clip: Clip, local: Array) -> tuple[Array, Flags]:
     pose = clip.hold(local) if clip.is_held else local
     result, rows, free = pose.copy(), np.arange(len(pose)), project_free(clip, pose)
     is_met, last_miss = np.zeros(len(pose), dtype=np.bool_), np.full(len(pose), np.inf)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_GOAL_STEPS):
         misses, rates = clip.measure(pose)
         result[rows], largest = pose, np.abs(misses).max(axis=1)
         is_met[rows[largest <= GOAL_TOLERANCE]] = True

@@ -20,7 +20,7 @@ from ..algebra.arithmetic import Array, Counts, Flags
 HEIGHT = 1.8
 # Error of speeds that noise may cause, in m/s, and half of the longest window that reduces it to
 # that, in seconds.
-NOISE, MAX_SPAN = 0.06, 0.06
+NOISE, NOISE_SPAN = 0.06, 0.06
 # Range of the speed limit of points in contact, in m/s.
 MIN_LIMIT, MAX_LIMIT = 0.15, 0.6
 # Largest deviation of a frame's velocity from that of its contact: a multiple of the usual
@@ -115,7 +115,7 @@ def _measure_velocities(path: Array, rate: float, scale: float) -> Array:
     The count of frames is the least that keeps noise below ``NOISE``.
     """
     noise, half = estimate_noise(path) * rate, 1
-    while half < MAX_SPAN * rate and noise > NOISE * scale * np.linalg.norm(_offsets(half)):
+    while half < NOISE_SPAN * rate and noise > NOISE * scale * np.linalg.norm(_offsets(half)):
         half += 1
     half = min(half, len(path) // 2)
     around = half - 1

@@ -34,7 +34,7 @@ from .played_clip import PlayedClip
 # Largest move of a clip without motion, in scene units.
 STILL_DISTANCE = 1e-6
 # Largest count of runs of frames that a message names for a chain.
-MAX_NAMED = 5
+MAX_RUNS = 5
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class PlantedClip:
                 if is_short[start] and self.kinds[index][start]
             ]
             if known:
-                shown = ", ".join([*known[:MAX_NAMED], *["..."] * (len(known) > MAX_NAMED)])
+                shown = ", ".join([*known[:MAX_RUNS], *["..."] * (len(known) > MAX_RUNS)])
                 yield (
                     f"Chain '{self._limbs[index].spec.name}' is too short for its contacts at"
                     f" frames {shown}: change its keys of Planted there, and plant again"

@@ -19,7 +19,7 @@ from .feet import ClipLimb, measure_height
 # reached by going down.
 MAX_HIP_DROP = 0.3
 # Least distance of a leg from full extension, as a share of its length: there a knee has no side.
-EXTENSION_MARGIN = 1e-4
+LEG_MARGIN = 1e-4
 # Largest miss of a limb without a message, as a share of its length: 1 mm of a human's leg.
 MISS_TOLERANCE = 1e-3
 
@@ -108,7 +108,7 @@ def lower_hips(
         way = _find_way(limb, held[index])
         before = np.linalg.norm(joints[:, -1] - joints[:, 0], axis=1)
         length = _measure_segments(joints).sum(axis=1)
-        soft = max(float(limb.spec.options.soft_distance), EXTENSION_MARGIN * float(np.max(length)))
+        soft = max(float(limb.spec.options.soft_distance), LEG_MARGIN * float(np.max(length)))
         allowed = np.minimum(float(np.max(before)), length - soft)
         allowed = np.where(kinds[index] != Planted.NONE, allowed, np.maximum(allowed, before))
         across = np.minimum(np.linalg.norm(way[:, :2], axis=1), allowed)

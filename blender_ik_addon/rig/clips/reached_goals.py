@@ -20,7 +20,7 @@ from ..reading.spaces import inverse, transform_direction
 from ..trees.driven import Driven
 
 # Bulge of a limb, in lengths of the chain, below which it has no side.
-MIN_BULGE = 1e-4
+MIN_LIMB_BULGE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _find_limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> 
     chord = chord / np.maximum(np.linalg.norm(chord, axis=1, keepdims=True), 1e-300)
     across = np.cross(chord, bulge)
     size = np.linalg.norm(across, axis=1, keepdims=True)
-    has_side = size > MIN_BULGE * length[:, None]
+    has_side = size > MIN_LIMB_BULGE * length[:, None]
     return PoledLimb(
         rows[0], inner, np.where(has_side, across / np.where(has_side, size, 1.0), 0.0)
     )

@@ -24,7 +24,7 @@ from .notes import Notes, Recorder
 
 CHANGED = "The armature has changed during the bake, so nothing is keyed: bake it again."
 # Largest count of jumping frames that a message names.
-MAX_NAMED = 5
+MAX_JUMPS = 5
 
 
 class ClipBake(Recorder):
@@ -75,7 +75,7 @@ class ClipBake(Recorder):
                 yield f"Chain '{spec.name}' is baked frame by frame: {why}."
             jumps = [str(frame) for frame in self.jumps(index, frames)]
             if jumps:
-                shown = ", ".join([*jumps[:MAX_NAMED], *["..."] * (len(jumps) > MAX_NAMED)])
+                shown = ", ".join([*jumps[:MAX_JUMPS], *["..."] * (len(jumps) > MAX_JUMPS)])
                 yield (
                     f"Chain '{spec.name}' still jumps at these frames, as no other way leads"
                     f" there: {shown}"
