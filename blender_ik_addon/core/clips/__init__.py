@@ -1,1 +1,1 @@
-"""Whole clips: poses of many frames that are bettered together."""
+"""Whole clips: poses of many frames that are improved together."""

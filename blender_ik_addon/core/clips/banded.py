@@ -1,4 +1,4 @@
-"""Second differences of many numbers along frames, made least: block-pentadiagonal systems."""
+"""Least squares of second differences along frames: block-pentadiagonal systems."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import numpy as np
 from ..algebra.arithmetic import Array
 
 
-def spread_back(second: Array) -> Array:
-    """Return what second differences (F - 2, ...) make of the F frames: their transpose."""
-    found = np.zeros((len(second) + 2, *second.shape[1:]))
-    found[:-2] += second
-    found[1:-1] -= 2.0 * second
-    found[2:] += second
-    return found
+def transpose_differences(second: Array) -> Array:
+    """Return the transpose of second differences, applied to (F - 2, ...): shape (F, ...)."""
+    result = np.zeros((len(second) + 2, *second.shape[1:]))
+    result[:-2] += second
+    result[1:-1] -= 2.0 * second
+    result[2:] += second
+    return result
 
 
 def bands(count: int) -> tuple[Array, Array, Array]:
-    """Return the diagonals of the square of second differences: on it, one and two frames off."""
+    """Return the main diagonal of the square D'D of second differences, and the next two."""
     inside = np.zeros(count + 4)
     inside[2:count] = 1.0
     return (
@@ -27,8 +27,8 @@ def bands(count: int) -> tuple[Array, Array, Array]:
     )
 
 
-def solve_least(moving: Array, weight: Array, pull: Array) -> Array:
-    """Return what makes second differences of numbers least, along the ways that frames leave.
+def solve_smooth(moving: Array, weight: Array, pull: Array) -> Array:
+    """Return the numbers (F, n) with the least second differences, in the free subspaces of frames.
 
     With P_f the projector of a frame, D the second differences and W the weights it solves
     P (D'D + W) P x = P g, and x = P x. Two frames make a block, so the system is block-tridiagonal,
@@ -36,17 +36,17 @@ def solve_least(moving: Array, weight: Array, pull: Array) -> Array:
 
     Args:
         moving: P_f, shape (F, n, n).
-        weight: W, what holds each frame where it is, shape (F,).
+        weight: W, the weight that holds each frame at zero, shape (F,).
         pull: g, shape (F, n).
     """
     frames, n = pull.shape
     if frames % 2:
-        nothing = np.zeros((1, n, n))
-        moving = np.concatenate((moving, nothing))
-        weight, pull = np.append(weight, 1.0), np.concatenate((pull, nothing[0, :1]))
+        padding = np.zeros((1, n, n))
+        moving = np.concatenate((moving, padding))
+        weight, pull = np.append(weight, 1.0), np.concatenate((pull, padding[0, :1]))
     on, one, two = (np.concatenate((band, [0.0] * (frames % 2))) for band in bands(frames))
-    still = np.eye(n) - moving
-    diagonal = (on + weight)[:, None, None] * moving + still
+    blocked = np.eye(n) - moving
+    diagonal = (on + weight)[:, None, None] * moving + blocked
     beside = one[:-1, None, None] * (moving[:-1] @ moving[1:])
     beyond = two[:-2, None, None] * (moving[:-2] @ moving[2:])
     half = len(pull) // 2
@@ -63,9 +63,9 @@ def _solve_blocks(block: Array, after: Array, right: Array) -> Array:
     """Return the solution (h, n) of a symmetric block-tridiagonal system, one block after another.
 
     Args:
-        block: On the diagonal, shape (h, n, n); lost.
-        after: To the right of it, shape (h - 1, n, n); lost.
-        right: Right side, shape (h, n); lost.
+        block: Blocks on the diagonal, shape (h, n, n); overwritten.
+        after: Blocks to the right of them, shape (h - 1, n, n); overwritten.
+        right: Right side, shape (h, n); overwritten.
     """
     for row, beside in enumerate(after):
         both = np.column_stack((beside, right[row]))

@@ -1,4 +1,4 @@
-"""A clip that was solved frame by frame, bettered as a whole."""
+"""Improvement of a whole clip that was solved frame by frame."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ import numpy as np
 
 from ..algebra import rotation
 from ..algebra.arithmetic import Array, Flags, Indices
-from .branches import Path, Steps, find_path, steepest_turns
+from .branches import ClipSteps, PosePath, find_path, find_turn_limits
 from .clip import Clip, turns_between
 from .smoothing import smooth
 
-# How often what still jumps is spread again.
-MOST_PASSES = 3
-# A pass that leaves more than this share of the acceleration is not worth its changes.
-ENOUGH_LESS = 0.999
-# Turns that are smaller, in radians, are rounding: keys are float32, and goals are met to less.
-UNMOVED = 2e-6
-# Fewer frames have no second difference.
-LEAST_FRAMES = 3
-# A turn within one frame that people see as a pop, in radians.
-POP = 0.2
-# Frames to either side whose goals may move as fast as one where joints do.
-NEARBY = 10
+# Largest count of passes that spread the jumps which are left.
+MAX_SPREADING_PASSES = 3
+# Share of the acceleration that a pass may leave; with more it is not worth its changes.
+MAX_ACCELERATION_RATIO = 0.999
+# Turn in radians below which poses differ by rounding: keys are float32, goals are met to less.
+TURN_ROUNDING = 2e-6
+# Least count of frames with a second difference.
+MIN_FRAMES = 3
+# Turn within one frame that people see as a pop, in radians.
+MIN_POP = 0.2
+# Frames to either side of a turn whose moves of goals may justify it.
+NEARBY_FRAMES = 10
 
 
-class Bettered(NamedTuple):
-    """A bettered clip.
+class ImprovedClip(NamedTuple):
+    """An improved clip.
 
     Attributes:
         local: Local rotations wxyz, shape (F, k, 4).
         is_moved: Frames with another pose than before, shape (F,).
-        jumps: Frames that no path leads to without a jump.
+        jumps: Frames that no path reaches without a jump.
     """
 
     local: Array
@@ -40,40 +40,42 @@ class Bettered(NamedTuple):
     jumps: Indices
 
 
-def better(clip: Clip, keyed: Array, local: Array, is_fixed: Flags, smoothness: float) -> Bettered:
-    """Return poses that meet the same goals as those of each frame alone, without needless jumps.
+def better(
+    clip: Clip, keyed: Array, local: Array, is_fixed: Flags, smoothness: float
+) -> ImprovedClip:
+    """Return poses that meet the same goals as the solved ones, without needless jumps.
 
-    Joints are never accelerated more, as a root of mean squares, than they were.
+    The root mean square of the joints' acceleration never grows.
 
     Args:
-        clip: The goals, which the given poses meet.
+        clip: The goals, which the solved poses meet.
         keyed: Rotations that the chains start from, shape (F, k, 4).
-        local: As solved frame by frame, likewise.
+        local: Rotations solved frame by frame, shape (F, k, 4).
         is_fixed: Frames that keep their poses, shape (F,).
         smoothness: From 0, which moves frames around jumps only, to 1.
     """
-    if len(local) < LEAST_FRAMES:
-        return Bettered(local, np.zeros_like(is_fixed), np.zeros(0, dtype=np.int64))
-    path, found = find_path(clip, keyed, local, is_fixed), local
-    for _ in range(MOST_PASSES):
+    if len(local) < MIN_FRAMES:
+        return ImprovedClip(local, np.zeros_like(is_fixed), np.zeros(0, dtype=np.int64))
+    path, best = find_path(clip, keyed, local, is_fixed), local
+    for _ in range(MAX_SPREADING_PASSES):
         trial = smooth(clip, keyed, path, is_fixed, smoothness)
-        if acceleration(trial) > ENOUGH_LESS * acceleration(found) + UNMOVED:
+        if acceleration(trial) > MAX_ACCELERATION_RATIO * acceleration(best) + TURN_ROUNDING:
             break
-        found = trial
-        left = find_path(clip, keyed, found, is_fixed)
-        if not left.is_anew.any():
+        best = trial
+        further = find_path(clip, keyed, best, is_fixed)
+        if not further.is_anew.any():
             break
-        # Jumps that others nearby have hidden.
-        mixed = np.where(left.is_anew[:, None, None], left.local, path.local)
-        path = Path(mixed, path.is_anew | left.is_anew)
-    is_moved = np.linalg.norm(turns_between(local, found), axis=2).max(axis=1) > UNMOVED
-    found = np.where(is_moved[:, None, None], found, local)
-    return Bettered(found, is_moved, find_jumps(clip, keyed, found))
+        # Jumps that were hidden by larger ones nearby.
+        mixed = np.where(further.is_anew[:, None, None], further.local, path.local)
+        path = PosePath(mixed, path.is_anew | further.is_anew)
+    is_moved = np.linalg.norm(turns_between(local, best), axis=2).max(axis=1) > TURN_ROUNDING
+    best = np.where(is_moved[:, None, None], best, local)
+    return ImprovedClip(best, is_moved, find_jumps(clip, keyed, best))
 
 
 def accelerates_more(local: Array, other: Array) -> bool:
-    """Tell whether joints are accelerated more than in other poses, by more than rounding."""
-    return acceleration(local) > acceleration(other) + UNMOVED
+    """Return whether poses accelerate joints more than others do, beyond rounding."""
+    return acceleration(local) > acceleration(other) + TURN_ROUNDING
 
 
 def acceleration(local: Array) -> float:
@@ -83,7 +85,7 @@ def acceleration(local: Array) -> float:
 
 
 def find_jumps(clip: Clip, keyed: Array, local: Array) -> Indices:
-    """Return the frames to which joints turn farther than what is asked warrants."""
-    steps = Steps.of(clip, keyed, rotation.multiply(rotation.conjugate(keyed), local))
-    is_pop = steps.turns > np.maximum(steepest_turns(steps.asked, NEARBY), POP)
+    """Return the frames to which joints turn farther than the moves of goals justify."""
+    steps = ClipSteps.of(clip, keyed, rotation.multiply(rotation.conjugate(keyed), local))
+    is_pop = steps.turns > np.maximum(find_turn_limits(steps.goal_moves, NEARBY_FRAMES), MIN_POP)
     return 1 + np.flatnonzero(steps.are_sudden & is_pop)

@@ -1,4 +1,4 @@
-"""Bones to be posed, with the chains first, as ``algebra.chains_first`` lays arrays out."""
+"""Forward kinematics of trees with the chains first, as in ``algebra.chains_first``."""
 
 from __future__ import annotations
 
@@ -22,46 +22,46 @@ from .posed_rows import PosedRows
 
 
 class BoneRows(Rows):
-    """The bones of B trees, to be posed."""
+    """The bones of B trees, with their poses, outputs and derivatives."""
 
     def __init__(self, tree: KinematicTree, slide: Array) -> None:
-        """Take trees, and slides (n, B) that stay."""
+        """Compile trees with constant slides (n, B)."""
         self.tree, self._slide, heads = tree, slide, tree.slide_heads(slide)
         self._offsets, self._heads = chains_first(tree.joints.offsets), chains_first(heads)
         arms = np.concatenate((heads[tree.topology.children_of_bones], tree.ends))
         self._arms, shares = chains_first(arms), tree.topology.moves[:, :, None] * tree.sqrt_weights
-        self._roots = chains_first(tree.sqrt_weights)
+        self._sqrt_weights = chains_first(tree.sqrt_weights)
         self._shares = chains_first(shares).swapaxes(1, 2)[..., None, None]
         self._is_plain = bool((shares == 1.0).all())
         self.joints = tree.joints.rows
-        # Of the outputs: effectors, and turns of tips, which come last.
+        # Rows of the outputs of effectors, and of turns of tips, which come last.
         effectors, tips = 3 * len(tree.ends), None if tree.aims is None else tree.aims.tips
-        turned = 0 if tips is None else 3 * len(tips.bones)
-        self._curved = np.r_[:effectors, tree.rows - turned : tree.rows]
-        self._halves = np.repeat((1.0, 0.5), (effectors, turned))
+        tip_rows = 0 if tips is None else 3 * len(tips.bones)
+        self._curved_rows = np.r_[:effectors, tree.rows - tip_rows : tree.rows]
+        self._curve_shares = np.repeat((1.0, 0.5), (effectors, tip_rows))
         turning = tree.topology.turns
-        # Which joints turn which others, themselves by half.
-        before = turning + 0.5 * np.eye(len(turning))
+        # Which joints turn which other joints; a joint turns itself by half.
+        order = turning + 0.5 * np.eye(len(turning))
         if tree.topology.floats:
-            # Where all moves along nothing turns the way.
-            before[0] = 0.0
-        self._before = np.kron(before, np.ones((3, 3)))
-        # A single tree is aimed two times: NumPy adds up the numbers of one row in another order.
+            # A first bone that floats moves all bones and turns none.
+            order[0] = 0.0
+        self._turn_order = np.kron(order, np.ones((3, 3)))
+        # A single tree is computed as two rows: NumPy adds the numbers of one row in another order.
         self._aims = tree.aims
         if tree.aims is not None and len(self._heads) == 1:
             self._aims = tree.aims.take(np.zeros(2, dtype=np.int64))
-        self._known: tuple[PosedRows, Posed] | None = None
+        self._last_posed: tuple[PosedRows, Posed] | None = None
 
     def pose(self, turn: Array, place: Array | None = None) -> PosedRows:
-        """Return where turns (B, n, 4) of the joints put the bones.
+        """Return the poses of bones with turns of the joints.
 
         Args:
-            turn: Inside of their ranges.
+            turn: Turns inside the ranges of the joints, shape (B, n, 4).
             place: As ``PosedRows.place``.
         """
         topology, count = self.tree.topology, turn.shape[1]
-        own = turns.to_matrices(turn[..., None])[..., 0]
-        whole = self._offsets @ own
+        matrices = turns.to_matrices(turn[..., None])[..., 0]
+        whole = self._offsets @ matrices
         for rows, above in topology.bone_rounds:
             whole[:, rows] = whole[:, above] @ whole[:, rows]
         points = np.empty((len(turn), count + len(self.tree.ends), 3))
@@ -73,13 +73,13 @@ class BoneRows(Rows):
         points[:, topology.children_of_bones], points[:, count:] = arms[:, :inner], arms[:, inner:]
         for rows, above in topology.point_rounds:
             points[:, rows] += points[:, above]
-        frames = whole @ own.swapaxes(-1, -2)
+        frames = whole @ matrices.swapaxes(-1, -2)
         is_rigid = self.tree.joints.is_rigid
         inverse = frames.swapaxes(-1, -2) if is_rigid else np.linalg.inv(frames)
-        return PosedRows(turn, own, frames, inverse, points, place)
+        return PosedRows(turn, matrices, frames, inverse, points, place)
 
     def turn_on(self, posed: PosedRows, move: Array) -> PosedRows:
-        """Return where moves (B, n, 3) put the bones, joints brought inside their ranges."""
+        """Return the poses after moves (B, n, 3), with the joints clamped to their ranges."""
         turn, place = turn_by(posed.turn, move), posed.place
         if place is not None:
             turn[:, 0], place = posed.turn[:, 0], place + move[:, 0]
@@ -92,19 +92,19 @@ class BoneRows(Rows):
         return BoneRows(self.tree.take(rows), take_rows(self._slide, rows))
 
     def find_output(self, posed: PosedRows) -> Array:
-        """Return the output of the trees, as ``KinematicTree`` has it, shape (B, rows)."""
+        """Return the outputs of the trees, as in ``KinematicTree``, shape (B, rows)."""
         tips = posed.points[:, len(self.tree.heads) :]
-        tips = tips if self._is_plain else tips * self._roots[..., None]
+        tips = tips if self._is_plain else tips * self._sqrt_weights[..., None]
         output = tips.reshape(len(tips), -1)
         if self._aims is None:
             return output
         aimed = self._aims.find_output(self._posed(posed))
-        return np.concatenate((output, self._put_first(aimed)), axis=1)
+        return np.concatenate((output, self._trees_first(aimed)), axis=1)
 
     def find_jacobian(self, posed: PosedRows) -> Array:
-        """Return how outputs change with the turns of the joints, shape (B, rows, 3 n).
+        """Return the derivatives of the outputs by the turns of the joints, shape (B, rows, 3 n).
 
-        In the columns of a first bone that floats: how they change with its place.
+        The columns of a first bone that floats have the derivatives by its place.
         """
         count, topology, points = len(self.tree.heads), self.tree.topology, posed.points
         tips = points[:, count:, None]
@@ -118,24 +118,24 @@ class BoneRows(Rows):
         jacobian = flatten(moved)
         if self._aims is None:
             return jacobian
-        slopes = self._put_first(self._aims.find_jacobian(self._posed(posed)).swapaxes(0, 1))
+        slopes = self._trees_first(self._aims.find_jacobian(self._posed(posed)).swapaxes(0, 1))
         if topology.floats:
             slopes[:, :, 0] *= self.tree.reach[:, None, None]
         return np.concatenate((jacobian, slopes.reshape(*slopes.shape[:2], -1)), axis=1)
 
     def _posed(self, posed: PosedRows) -> Posed:
-        """Return the same as aims take it; of the last poses it is kept."""
-        if self._known is None or self._known[0] is not posed:
-            parts: tuple[Array, ...] = posed.points, posed.frames, posed.own, posed.inverse
+        """Return the poses as aims take them; the last ones are cached."""
+        if self._last_posed is None or self._last_posed[0] is not posed:
+            arrays: tuple[Array, ...] = posed.points, posed.frames, posed.own, posed.inverse
             if len(posed.turn) == 1:
-                parts = tuple(np.concatenate((part, part)) for part in parts)
-            points, frames, own, inverse = map(chains_last, parts)
-            rows = Posed(frames, own, points, self.tree.joints.is_rigid, inverse)
-            self._known = posed, rows
-        return self._known[1]
+                arrays = tuple(np.concatenate((array, array)) for array in arrays)
+            points, frames, matrices, inverse = map(chains_last, arrays)
+            rows = Posed(frames, matrices, points, self.tree.joints.is_rigid, inverse)
+            self._last_posed = posed, rows
+        return self._last_posed[1]
 
-    def _put_first(self, aimed: Array) -> Array:
-        """Return what aims (..., B) are, with the trees first."""
+    def _trees_first(self, aimed: Array) -> Array:
+        """Return arrays (..., B) of aims with the trees first."""
         return chains_first(aimed[..., : len(self._heads)])
 
     def curve_outputs(
@@ -145,62 +145,63 @@ class BoneRows(Rows):
         jacobian: Array,
         weight: tuple[Array, Array] | None = None,
     ) -> Array:
-        """Return the second derivatives of the work of a force on outputs, less than zero.
+        """Return the negative second derivatives of the work of a force on outputs, (B, 3 n, 3 n).
 
-        Of a turn that others turn on it is half of what ``curve_work`` says: of a turn a after a
-        turn b the rotation vector is a + b + a x b / 2. That holds for turns that are met.
+        For turns of tips they are half of what ``curve_work`` returns: the rotation vector of a
+        turn a after a turn b is a + b + a x b / 2. That holds at the target.
 
         Args:
-            posed: Where bones are.
-            force: Shape (B, rows).
-            jacobian: Shape (B, rows, 3 n).
-            weight: What pulls besides, (B, 3), and how what it pulls moves, (B, 3, 3 n).
+            posed: Poses of the bones.
+            force: Force on the outputs, shape (B, rows).
+            jacobian: Derivatives of the outputs, shape (B, rows, 3 n).
+            weight: A further pull (B, 3), and the derivatives of the point it pulls, (B, 3, 3 n).
         """
-        pulls = force.take(self._curved, axis=1) * self._halves
-        given = [
-            (pulls, jacobian.take(self._curved, axis=1)),
+        pulls = force.take(self._curved_rows, axis=1) * self._curve_shares
+        pulled = [
+            (pulls, jacobian.take(self._curved_rows, axis=1)),
             *([] if weight is None else [weight]),
         ]
         bent: Array | float = 0.0
         if self._aims is not None and self._aims.poles is not None:
-            by_means, bent = self._curve_poles(posed, force)
-            given.append(by_means)
-        pulls, moved = (np.concatenate(each, axis=1) for each in zip(*given, strict=True))
+            pole_pulls, bent = self._curve_poles(posed, force)
+            pulled.append(pole_pulls)
+        pulls, moved = (np.concatenate(arrays, axis=1) for arrays in zip(*pulled, strict=True))
         return self.curve_work(posed, pulls.reshape(len(force), -1, 3), moved) - bent
 
     def _curve_poles(self, posed: PosedRows, force: Array) -> tuple[tuple[Array, Array], Array]:
-        """Return how poles pull at the means of inner joints, (B, 3 P), and how these move.
+        """Return the pulls of poles at the means of inner joints, and the curvature of the means.
 
-        And the second derivatives of what the means' own moves do, (B, 3 n, 3 n).
+        The pulls have shape (B, 3 P), with the derivatives of the means (B, 3 P, 3 n); the second
+        derivatives of the poles' outputs by the means are (B, 3 n, 3 n) by turns.
         """
         assert self._aims is not None
         curved = self._aims.curve_poles(self._posed(posed))
-        levers, slopes, bends = map(self._put_first, curved)
+        levers, slopes, bends = map(self._trees_first, curved)
         first = 3 * len(self.tree.ends)
         by_pole = force[:, first : first + slopes.shape[1], None]
         moved = flatten(posed.move_by_turns(levers.swapaxes(1, 2)))
-        each = moved.reshape(*slopes.shape, -1)
-        bent = (each.swapaxes(2, 3) @ (by_pole[..., None] * bends) @ each).sum(axis=1)
+        by_mean = moved.reshape(*slopes.shape, -1)
+        bent = (by_mean.swapaxes(2, 3) @ (by_pole[..., None] * bends) @ by_mean).sum(axis=1)
         return ((by_pole * slopes).reshape(len(force), -1), moved), bent
 
     def curve_work(self, posed: PosedRows, pulls: Array, moved: Array) -> Array:
-        """Return the second derivatives of the work of pulls, less than zero, (B, 3 n, 3 n).
+        """Return the negative second derivatives of the work of pulls, (B, 3 n, 3 n).
 
-        Of what a turn about joint j moves, a turn about a joint i that turns j turns the way: for
-        frames F, of a pull f on what moves by C_j with the turns of j, the derivative is
-        -[F_i^T f] F_i^-1 C_j; for one joint alone the symmetric half of that.
+        A turn about a joint i above j turns the direction in which turns about j move a point. For
+        frames F and a pull f on a point with derivatives C_j by the turns of j, the second
+        derivative is -[F_i^T f] F_i^-1 C_j; for a joint with itself it is the symmetric half.
 
         Args:
-            posed: Where bones are.
-            pulls: Shape (B, p, 3).
-            moved: How what is pulled moves with turns of the joints, shape (B, 3 p, 3 n).
+            posed: Poses of the bones.
+            pulls: Pulls on points, shape (B, p, 3).
+            moved: Derivatives of the points by turns of the joints, shape (B, 3 p, 3 n).
 
         Source: derived for this project, and tested against differences in
         tests/core/equilibrium/test_potential_energy.py.
         """
-        local = (pulls[:, :, None, None] @ posed.frames[:, None])[..., 0, :]
-        turned = skew(local) @ posed.inverse[:, None]
-        left = turned.transpose(0, 2, 3, 1, 4).reshape(len(moved), moved.shape[2], -1)
-        half = (left @ moved) * self._before
+        local_pulls = (pulls[:, :, None, None] @ posed.frames[:, None])[..., 0, :]
+        crossed = skew(local_pulls) @ posed.inverse[:, None]
+        left = crossed.transpose(0, 2, 3, 1, 4).reshape(len(moved), moved.shape[2], -1)
+        half = (left @ moved) * self._turn_order
         whole: Array = half + half.swapaxes(1, 2)
         return whole

@@ -1,4 +1,4 @@
-"""How ``feasible_newton`` goes down: which energy, how far a step goes, what is held."""
+"""Settings of ``feasible_newton``: the energy, the lengths of steps, and the held outputs."""
 
 from __future__ import annotations
 
@@ -14,46 +14,47 @@ from .posed_rows import PosedRows
 
 
 class Measure(Protocol):
-    """An energy at poses of B trees: its total (B,), where it is as good as least, derivatives."""
+    """An energy at poses of B trees: totals (B,), flags of least totals (B,), and derivatives."""
 
     total: Array
     is_least: Flags
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives (B, 3 n), and a function that returns second ones.
+        """Return first derivatives (B, 3 n), and a function of a force that returns second ones.
 
-        These are less those of the work of a force on the outputs, shape (B, rows), which have the
-        Jacobian (B, rows, 3 n).
+        The function takes the force (B, rows) on the outputs with the Jacobian (B, rows, 3 n), and
+        subtracts the second derivatives of its work.
         """
 
     def foresee(self, _move: Array) -> bool:
-        """Derive from now on what acts after moves (B, n, 3); tell if anything acts otherwise."""
+        """Use in ``derive`` the springs that act after moves (B, n, 3); return if any differ."""
         return False
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to go down.
+    """Settings of a descent.
 
     Attributes:
-        measure: Makes of bones, and of what acts on them, a function that measures poses with
-            their outputs.
-        rests: A chain rests when no joint has to turn by more, in radians.
-        least_shift: Compared with the stiffest joint; some joints resist nothing.
-        first_shift: What a system is shifted by first if it is not positive definite, likewise.
-        largest_turn: In radians; the curvature at a pose says little beyond it.
-        slight: A step that saves less, as a share of the energy, and does not leave less to go by
-            half, is the last.
-        keeps: Whether no step is taken after which outputs have not been brought back, whatever it
-            saves: they are worth more than any of it.
-        held: Of the outputs those that are held.
-        led: Those that pull so hard that steps follow curved valleys: they are brought back to
-            where the linear model of a step has them.
-        returned: How near both are brought back after a step of a radian, as a share of the reach.
-        bounds: Parts of what is held that are held up to a force each; what needs more is done.
-        holds_soon: Whether what is not there after a few steps, or has to take too short ones, is
-            done.
-        least_gain: A step that would save less is the last, once all that is held is there.
+        measure: Function of the bones and their loads; it returns a function of poses and their
+            outputs that returns the energy.
+        rests: Largest turn in radians that a joint of a chain at rest still has to make.
+        least_shift: Shift of all systems, compared with the stiffest joint: some have no stiffness.
+        first_shift: First shift of a system that is not positive definite, likewise.
+        largest_turn: Largest turn of a joint in a step, in radians; the curvature at a pose is no
+            good model beyond it.
+        slight: A step that saves a smaller share of the energy is the last, unless it
+            halves the estimated turn that is left.
+        keeps: Whether a step is rejected if held outputs are not restored after it, whatever
+            energy it saves.
+        held: Outputs that are held.
+        led: Outputs that pull so hard that steps follow curved valleys. A correction moves
+            them to their linear prediction.
+        returned: Tolerance of corrections after a step of a radian, as a share of the reach.
+        bounds: Slices of the held outputs, with the force beyond which a tree is finished.
+        holds_soon: Whether a tree is finished whose outputs are not held after some steps, or
+            that needs too short steps.
+        least_gain: A step that would save less energy is the last, once the outputs are held.
     """
 
     measure: Callable[[BoneRows, Any], Callable[[PosedRows, Array], Measure]]

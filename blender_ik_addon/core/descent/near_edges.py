@@ -1,4 +1,4 @@
-"""The edges of ranges that joints are near to, as a step of ``feasible_newton`` keeps to them.
+"""The edges of ranges near to joints, as constraints of a step of ``feasible_newton``.
 
 Chains come first, as in ``algebra.chains_first``.
 """
@@ -14,27 +14,27 @@ from ..algebra.chains_first import apply, chains_last, measure
 from ..kinematics.compiled_joints import JointRows
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY, LEAST_RATE, ON_EDGE, EdgeArrays
 
-# Edges farther away than this, in radians or sines, are not looked at before they are hit.
+# Distance to an edge, in radians or sines, beyond which a step ignores it until a joint reaches it.
 NEAR = 0.2
 
 
 class NearEdges:
-    """The edges that a step may come to: those about X, about Y and about Z of each joint.
+    """The edges that a step may reach: those about X, Y and Z of each joint.
 
     Attributes:
         normals: Unit turns that lead out of the range, shape (B, n, 3 edges, 3).
-        rooms: By how many radians joints may turn along them, shape (B, n, 3 edges).
+        rooms: Turns in radians that joints may make along the normals, shape (B, n, 3 edges).
         is_near: Which edges bound the step, shape (B, n, 3 edges).
-        is_locked: Which no step leaves, likewise.
-        has_locks: Whether there are such ones.
-        has_any: Whether there are any near ones.
+        is_locked: Which edges no step leaves, shape (B, n, 3 edges).
+        has_locks: Whether any edge is locked.
+        has_any: Whether any edge is near.
     """
 
     def __init__(self, joints: JointRows, turn: Array, near: float = NEAR) -> None:
-        """Take joints, their turns (B, n, 4), and how near edges are.
+        """Find the edges of joints with turns (B, n, 4) that are nearer than ``near``.
 
-        Turns are taken apart as they are, not as they were before they were brought inside: else
-        what becomes of a chain would hang on when others leave it alone.
+        Turns are decomposed as they are, not as they were before the clamp: otherwise the result
+        for a chain would depend on when other chains leave the arrays.
         """
         parts = joints.take_apart(turn)
         self._joints, self._turn, self.is_locked = joints, turn, joints.is_locked
@@ -47,63 +47,63 @@ class NearEdges:
             self.normals = slopes / self._rates[..., None]
             self.rooms = np.maximum(self._edges.left.transpose(1, 2, 0) / self._rates, 0.0)
 
-    def bend(self, press: Array) -> Array | None:
-        """Return what presses (B, n, 3 edges) on edges add to the curvature, (B, n, 3, 3)."""
+    def curve(self, duals: Array) -> Array | None:
+        """Return the curvature (B, n, 3, 3) of edges with multipliers (B, n, 3 edges)."""
         if not self.has_any:
             return None
-        shares = np.where(self.is_near, press / self._rates, 0.0)[:, :, ::2]
+        shares = np.where(self.is_near, duals / self._rates, 0.0)[:, :, ::2]
         return self._edges.bend(shares) if shares.any() else None
 
-    def push(self, is_shut: Flags, press: Array) -> Array:
-        """Return the slope (B, 3 n) of what presses (B, n, 3 edges) on edges that are shut."""
+    def push(self, is_active: Flags, duals: Array) -> Array:
+        """Return the slope (B, 3 n) of active edges with multipliers (B, n, 3 edges)."""
         if not self.has_any:
-            return np.zeros((len(press), press[0].size))
-        shut = np.where(self.is_near & is_shut, press, 0.0)
-        return apply(self.normals.swapaxes(-1, -2), shut).reshape(len(press), -1)
+            return np.zeros((len(duals), duals[0].size))
+        acting = np.where(self.is_near & is_active, duals, 0.0)
+        return apply(self.normals.swapaxes(-1, -2), acting).reshape(len(duals), -1)
 
-    def stop(self, move: Array) -> Flags:
-        """Return which edges moves (B, n, 3) lead to or over, (B, n, 3 edges)."""
+    def find_reached(self, move: Array) -> Flags:
+        """Return which edges moves (B, n, 3) reach or cross, (B, n, 3 edges)."""
         if not self.has_any:
             return self.is_near
-        is_over: Flags = self.is_near & (apply(self.normals, move) >= self.rooms)
-        return is_over
+        is_reached: Flags = self.is_near & (apply(self.normals, move) >= self.rooms)
+        return is_reached
 
     @cached_property
     def free(self) -> Array:
-        """What of turns leads along locks, (B, n, 3, 3)."""
-        return self._block(self._joints.weigh_axes(self._turn), self.is_locked)
+        """Matrices from torques to the turns that locks leave, shape (B, n, 3, 3)."""
+        return self._project(self._joints.weigh_axes(self._turn), self.is_locked)
 
-    def hold(self, is_shut: Flags) -> Array:
-        """Return what of turns leads along shut edges (B, n, 3 edges), (B, n, 3, 3)."""
-        return self._block(self.free, is_shut)
+    def hold(self, is_active: Flags) -> Array:
+        """Return matrices (B, n, 3, 3) from torques to turns along active edges (B, n, 3 edges)."""
+        return self._project(self.free, is_active)
 
-    def _block(self, held: Array, is_shut: Flags) -> Array:
-        """Return what of turns leads along flagged edges as well, (B, n, 3, 3)."""
-        among = is_shut.any(axis=0)
-        edges = among.any(axis=0).nonzero()[0]
+    def _project(self, free: Array, is_active: Flags) -> Array:
+        """Return matrices (B, n, 3, 3) without the turns across active edges (B, n, 3 edges)."""
+        is_used = is_active.any(axis=0)
+        edges = is_used.any(axis=0).nonzero()[0]
         if edges.size:
-            held = held.copy("K") if len(held) > 1 else held.repeat(len(is_shut), axis=0)
+            free = free.copy("K") if len(free) > 1 else free.repeat(len(is_active), axis=0)
         for edge in edges:
-            bones = among[:, edge].nonzero()[0]
+            bones = is_used[:, edge].nonzero()[0]
             normal = self.normals[:, bones, edge]
-            way = apply(held[:, bones], normal)
-            size = np.einsum("...i,...i->...", way, normal)
-            leads = is_shut[:, bones, edge] & (size > LEAST_MOBILITY)
-            share = leads / np.where(leads, size, 1.0)
-            held[:, bones] -= (way * share[..., None])[..., None] * way[..., None, :]
-        return held
+            turn = apply(free[:, bones], normal)
+            length = np.einsum("...i,...i->...", turn, normal)
+            is_free = is_active[:, bones, edge] & (length > LEAST_MOBILITY)
+            inverse = is_free / np.where(is_free, length, 1.0)
+            free[:, bones] -= (turn * inverse[..., None])[..., None] * turn[..., None, :]
+        return free
 
     def follow(self, torque: Array) -> Array:
-        """Return the moves (B, n, 3) of torques, none across edges that joints stand on."""
-        way = apply(self.free, torque)
+        """Return the moves (B, n, 3) of torques, none across edges that joints are on."""
+        move = apply(self.free, torque)
         if not self.has_any:
-            return way
-        # What goes along an edge counts as leaving: else rounding would decide.
-        leaves = apply(self.normals, way) > -LEAST_LEAVING
+            return move
+        # A turn along an edge counts as leaving the range: otherwise rounding would decide.
+        leaves = apply(self.normals, move) > -LEAST_LEAVING
         return apply(self.hold(self.is_near & (self.rooms <= ON_EDGE) & leaves), torque)
 
     def store_chains_last(self) -> None:
-        """Store arrays with the chains last: products of many chains are several times as fast."""
+        """Store arrays with the chains last: products of many chains are several times faster."""
         self.free = _store_last(
             np.broadcast_to(self.free, (len(self.is_near), *self.free.shape[1:]))
         )

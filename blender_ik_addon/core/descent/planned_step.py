@@ -1,4 +1,4 @@
-"""A step of ``feasible_newton``, and what it counts with."""
+"""A step of ``feasible_newton``, with its length and its prediction."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from .near_edges import NearEdges
 
 
 class PlannedStep(NamedTuple):
-    """A step from poses, and what it counts with, (B,).
+    """A step from B poses, bounded by the trust region.
 
     Attributes:
-        step: As the quadratic program has it.
-        move: Turns (B, n, 3), no farther than steps may go.
-        share: Of what the step would be without that.
-        way: How far it goes, in radians.
-        size: How far it is to go, in radians, whatever the shift.
-        rests: Which trees have nowhere to go.
-        planned: Where outputs shall be: what is held, then what is led, shape (B, k + l).
-        edges: Those near to the poses.
-        near: How near outputs are brought back after it.
+        step: The solution of the quadratic program.
+        move: Turns of the joints within the trust region, shape (B, n, 3).
+        share: Share of the solution that the move is, shape (B,).
+        length: Largest turn of a joint in the move, in radians, shape (B,).
+        size: Estimate of the largest turn left to the minimum, in radians, shape (B,).
+        is_at_rest: Which trees need no further step, shape (B,).
+        prediction: Outputs after the step, held ones before tracked ones, shape (B, k + l).
+        edges: Edges of ranges near to the poses; None where joints have none.
+        tolerance: Distance at which outputs are restored after the step, shape (B,).
     """
 
     step: ConstrainedStep
     move: Array
     share: Array
-    way: Array
+    length: Array
     size: Array
-    rests: Flags
-    planned: Array
+    is_at_rest: Flags
+    prediction: Array
     edges: NearEdges | None
-    near: Array
+    tolerance: Array

@@ -1,4 +1,4 @@
-"""Where bones stand, with the chains first, as ``algebra.chains_first`` lays arrays out."""
+"""Poses of bones with the chains first, as ``algebra.chains_first`` lays arrays out."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ..algebra.nested import Nested, transform_leaves
 
 @dataclass(frozen=True)
 class PosedRows:
-    """Where the bones of B trees stand.
+    """The poses of the bones of B trees.
 
     Attributes:
-        turn: Of the joints, shape (B, n, 4).
-        own: The same as matrices, shape (B, n, 3, 3).
-        frames: In which they act, shape (B, n, 3, 3).
-        inverse: Of the frames.
+        turn: Turns of the joints, shape (B, n, 4).
+        own: The turns as matrices, shape (B, n, 3, 3).
+        frames: Frames in which the turns act, shape (B, n, 3, 3).
+        inverse: Inverses of the frames, shape (B, n, 3, 3).
         points: Heads and then effectors, shape (B, n + E, 3).
-        place: How far the first bone has moved, in lengths of the reach, shape (B, 3); None where
-            it does not float.
+        place: Movement of the first bone, in lengths of the reach, shape (B, 3); None where it does
+            not float.
     """
 
     turn: Array
@@ -33,21 +33,21 @@ class PosedRows:
     place: Array | None = None
 
     def move_by_turns(self, levers: Array) -> Array:
-        """Return how ends of levers (B, q, n, 3) move with turns, shape (B, q, n, 3, 3).
+        """Return the derivatives of ends of levers (B, q, n, 3) by turns, shape (B, q, n, 3, 3).
 
-        The last axis is that of the turn, in the frame of the joint.
+        The last axis is the axis of the turn, in the frame of the joint.
         """
         local = apply(self.inverse[:, None], levers)
         moved: Array = self.frames[:, None] @ skew(-local)
         return moved
 
     def put_last(self) -> Nested:
-        """Return the same with chains as the last axis, as one loop carries it."""
+        """Return the same with the chains as the last axis, as ``iterate`` takes its state."""
         last: Nested = transform_leaves(lambda part: np.moveaxis(part, 0, -1), self._arrays)
         return last
 
     def choose(self, rows: Flags, other: PosedRows) -> PosedRows:
-        """Return where the bones stand here where flagged (B,), otherwise those of the other."""
+        """Return these poses where flagged (B,), otherwise those of the other."""
         return PosedRows(*choose_first(rows, self._arrays, other._arrays))
 
     @property
@@ -56,5 +56,5 @@ class PosedRows:
 
 
 def put_first(state: Nested) -> PosedRows:
-    """Return what a loop carries with chains as the last axis with chains as the first."""
+    """Return the poses of a state of ``iterate``, which has the chains as the last axis."""
     return PosedRows(*transform_leaves(lambda part: np.moveaxis(part, -1, 0), state))

@@ -1,8 +1,8 @@
-"""How far poses are from where they start, as the energy of springs between the two.
+"""The distance of poses from their start, as the energy of springs between the two.
 
-A joint that turns less readily has a stiffer spring, and a first bone that floats has one as well.
-A turn by an angle a costs 4 - 4 cos(a / 2): for small ones half a square, as springs do, and convex
-up to half a turn and beyond. What it pulls, and how stiff it is, a quaternion tells.
+A joint with less mobility has a stiffer spring, and a first bone that floats has a spring as well.
+A turn by an angle a costs 4 - 4 cos(a / 2): half its square if it is small, like a spring, and
+convex up to half a turn. The quaternion of the turn gives both the pull and the stiffness.
 
 Source: derived for this project, and tested against differences in
 tests/core/equilibrium/test_near_start.py.
@@ -29,8 +29,8 @@ class StartSprings(NamedTuple):
     """The springs of B trees.
 
     Attributes:
-        from_start: Matrices (n, 4, 4, B) that make turns from the start of turns.
-        stiffness: Shape (n, B); of a first bone that floats that of its place.
+        from_start: Matrices (n, 4, 4, B) from turns to turns relative to the start.
+        stiffness: Stiffness, shape (n, B); of the spring to its place for a first bone that floats.
     """
 
     from_start: Array
@@ -38,53 +38,53 @@ class StartSprings(NamedTuple):
 
 
 class StartRows:
-    """The springs of B trees, to be measured at poses."""
+    """The springs of B trees with the chains first, which measure poses."""
 
-    def __init__(self, bones: BoneRows, springs: StartSprings, moved: Array) -> None:
-        """Take springs, and how far first bones have moved before, shape (3, B)."""
-        self.bones, self.moved = bones, chains_first(moved)
+    def __init__(self, bones: BoneRows, springs: StartSprings, start_place: Array) -> None:
+        """Take springs, and the places of the first bones before the descent, shape (3, B)."""
+        self.bones, self.start_place = bones, chains_first(start_place)
         self.from_start, self.stiffness = map(chains_first, springs)
 
-    def measure(self, posed: PosedRows) -> NearStartAt:
-        """Return the energy at poses."""
-        return NearStartAt(self, posed)
+    def measure(self, posed: PosedRows) -> StartEnergyAtPose:
+        """Return the energy of the springs at poses."""
+        return StartEnergyAtPose(self, posed)
 
 
-class NearStartAt(Measure):
+class StartEnergyAtPose(Measure):
     """The energy of B trees at one pose."""
 
     def __init__(self, start: StartRows, posed: PosedRows) -> None:
-        """Take springs, and where the trees stand."""
+        """Take the springs and the poses of the trees."""
         self._start, self._posed = start, posed
         turned = apply(start.from_start, posed.turn)
-        # Both signs are the same turn.
+        # A quaternion of either sign is the same turn.
         turned = np.where(turned[..., :1] < 0.0, -turned, turned)
-        self._left, self._off = turned[..., 0], turned[..., 1:]
-        cost = 4.0 * (self._off * self._off).sum(axis=2) / (1.0 + self._left)
+        self._cosines, self._sines = turned[..., 0], turned[..., 1:]
+        cost = 4.0 * (self._sines * self._sines).sum(axis=2) / (1.0 + self._cosines)
         if posed.place is not None:
-            # The first bone does not turn: its spring is that of its place.
-            place = posed.place + start.moved
-            self._off[:, 0], cost[:, 0] = 0.5 * place, 0.5 * (place * place).sum(axis=1)
+            # The first bone does not turn: its spring holds its place.
+            place = posed.place + start.start_place
+            self._sines[:, 0], cost[:, 0] = 0.5 * place, 0.5 * (place * place).sum(axis=1)
         self.total: Array = (start.stiffness * cost).sum(axis=1)
         self.is_least: Flags = np.zeros(len(cost), dtype=np.bool_)
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives, and a function that returns second ones."""
+        """Return first derivatives, and a function for second ones, as in ``Measure``."""
         stiffness, bones = self._start.stiffness, self._start.bones
-        slope = (2.0 * stiffness[..., None] * self._off).reshape(len(stiffness), -1)
-        stiff = np.repeat(stiffness * self._left, 3, axis=1)
+        slope = (2.0 * stiffness[..., None] * self._sines).reshape(len(stiffness), -1)
+        stiffness_by_axis = np.repeat(stiffness * self._cosines, 3, axis=1)
 
         def curve(force: Array) -> Array:
-            whole = bones.curve_outputs(self._posed, force, jacobian)
-            diagonal = np.einsum("bkk->bk", whole)
-            diagonal += stiff
-            return whole
+            curvature = bones.curve_outputs(self._posed, force, jacobian)
+            diagonal = np.einsum("bkk->bk", curvature)
+            diagonal += stiffness_by_axis
+            return curvature
 
         return slope, curve
 
 
 def compile_springs(tree: KinematicTree, start_turn: Array) -> StartSprings:
-    """Return the springs of trees that start with turns (n, 4, B)."""
+    """Return the springs to start turns (n, 4, B) of trees."""
     back = turns.conjugate(start_turn)
     units = [np.broadcast_to(np.reshape(axis, (4, 1)), start_turn.shape) for axis in AXES]
     from_start = np.stack([turns.multiply(unit, back) for unit in units], axis=2)

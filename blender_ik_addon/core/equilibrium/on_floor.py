@@ -1,4 +1,4 @@
-"""Points of trees that do not pass a floor, and which of them are pressed on it."""
+"""Points of trees that must stay above a floor: their heights, and the points as effectors."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class FloorPoints(Rows):
     """F points of B trees, in the units of these.
 
     Attributes:
-        bones: That carry them.
-        ends: From the heads of these bones, in their axes, shape (F, 3, B).
-        normal: Up from the floor, unit length, shape (3, B).
-        level: Of the floor along that, shape (B,).
+        bones: Indices of the bones that carry the points, the same for all trees.
+        ends: Points relative to the heads of these bones, in their axes, shape (F, 3, B).
+        normal: Direction up from the floor, unit length, shape (3, B).
+        level: Height of the floor along the normal, shape (B,).
     """
 
     bones: tuple[int, ...]
@@ -32,9 +32,9 @@ class FloorPoints(Rows):
     level: Array
 
     def find_heights(self, tree: KinematicTree, turn: Array) -> Array:
-        """Return how high above the floor points are, (F, B), of trees turned so (n, 4, B)."""
-        own, posed = list(self.bones), tree.pose(turn)
-        points = posed.heads[own] + np.einsum("fijb,fjb->fib", posed.whole[own], self.ends)
+        """Return the heights (F, B) of points above the floor, of trees with turns (n, 4, B)."""
+        bones, posed = list(self.bones), tree.pose(turn)
+        points = posed.heads[bones] + np.einsum("fijb,fjb->fib", posed.whole[bones], self.ends)
         heights: Array = np.einsum("fib,ib->fb", points, self.normal) - self.level
         return heights
 
@@ -44,27 +44,27 @@ class FloorPoints(Rows):
         return replace(self, bones=bones, ends=self.ends[list(points)])
 
     def as_effectors(self, tree: KinematicTree) -> KinematicTree:
-        """Return trees that have the points as further effectors."""
+        """Return trees with the points as further effectors."""
         old = tree.topology
         topology = old.with_effectors((*old.effector_bones, *self.bones))
         ends = np.concatenate((tree.ends, self.ends))
-        alike = np.ones((len(self.bones), ends.shape[-1]))
-        weights = np.concatenate((tree.sqrt_weights, alike))
+        ones = np.ones((len(self.bones), ends.shape[-1]))
+        weights = np.concatenate((tree.sqrt_weights, ones))
         return replace(tree, topology=topology, ends=ends, sqrt_weights=weights)
 
 
 def compile_floor(floor: Floor, start: Posed, root: Array, unit: Array) -> FloorPoints:
-    """Return the points on the bones of trees.
+    """Return the floor points of trees, in their units.
 
     Args:
-        floor: Of B trees.
-        start: Their start poses, in units from their roots.
-        root: Where roots are, shape (3, B).
-        unit: Shape (B,).
+        floor: The floors of B trees.
+        start: The start poses, in units from the roots.
+        root: Positions of the roots, shape (3, B).
+        unit: Units of the trees, shape (B,).
     """
-    own = list(floor.bones)
+    bones = list(floor.bones)
     points = (np.moveaxis(floor.points, 0, -1) - root) / unit
-    ends = np.einsum("fijb,fjb->fib", invert(start.whole[own]), points - start.heads[own])
+    ends = np.einsum("fijb,fjb->fib", invert(start.whole[bones]), points - start.heads[bones])
     normal = floor.normal.T / np.sqrt((floor.normal**2).sum(axis=1))
     level = (normal * (floor.origin.T - root)).sum(axis=0) / unit
     return FloorPoints(tuple(floor.bones), ends, normal, level)

@@ -1,8 +1,8 @@
-"""The potential energy of chains whose effectors do not arrive: a stiff spring pulls them there.
+"""The potential energy of chains whose effectors do not arrive, with stiff springs to the targets.
 
-What springs and weight save by leaving the targets a little is less than what the pull costs: of
-the poses that are about as near as any the one of least energy is found, without anything held that
-ranges leave no room for.
+The springs to the targets cost more than joint springs and weight save by leaving the targets a
+little. So of all poses about equally near to the targets a descent finds the one of least energy,
+without held outputs, for which ranges may leave no room.
 
 Source: the quadratic penalty method (Nocedal and Wright, "Numerical Optimization", 2006, section
 17.1). Derivatives are tested against differences in tests/core/equilibrium/
@@ -22,50 +22,54 @@ from ..descent.descent_settings import Measure, Settings
 from ..descent.posed_rows import PosedRows
 from .potential_energy import EnergyRows, PotentialEnergy
 
-# The pull, as a multiple of what all springs and weights are. Ten times less, and effectors give
-# way by what can be seen; ten times more, and valleys get so narrow that many chains do not end.
+# Stiffness of the springs to targets, in multiples of all springs and weights. Ten times less, and
+# effectors visibly give way; ten times more, and in narrow valleys many descents do not end.
 PULL = 1e5
 
 
-class PulledAt:
-    """The energy of B chains or trees at one pose, and that of springs that pull their outputs."""
+class PulledEnergyAtPose:
+    """The energy of B chains or trees at one pose, with springs that pull their outputs."""
 
-    def __init__(self, at: Measure, off: Array, springs: Array) -> None:
-        """Take what acts at the pose, and what pulls.
+    def __init__(self, energy: Measure, residual: Array, springs: Array) -> None:
+        """Add the energy of springs to an energy.
 
         Args:
-            at: The energy without the springs.
-            off: Ways of outputs to where they are pulled, shape (B, rows).
-            springs: How stiff they are, shape (B, rows), or (B, 1) for all rows alike.
+            energy: The energy without the springs.
+            residual: Targets minus outputs, shape (B, rows).
+            springs: Stiffness of the springs, shape (B, rows), or (B, 1) for equal rows.
         """
-        self._at, self._springs, self._pull = at, springs, off * springs
-        self.total: Array = at.total + 0.5 * (off * self._pull).sum(axis=1)
-        self.is_least: Flags = at.is_least
+        self._energy, self._springs, self._pull = energy, springs, residual * springs
+        self.total: Array = energy.total + 0.5 * (residual * self._pull).sum(axis=1)
+        self.is_least: Flags = energy.is_least
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives, and a function that returns second ones."""
-        slope, curve = self._at.derive(jacobian)
+        """Return first derivatives, and a function for second ones, as in ``Measure``."""
+        slope, curve = self._energy.derive(jacobian)
         back = jacobian.swapaxes(1, 2)
 
         def curve_both(force: Array) -> Array:
-            stiff = (back * self._springs[:, None]) @ jacobian
-            whole: Array = curve(force + self._pull) + stiff
-            return whole
+            stiffness = (back * self._springs[:, None]) @ jacobian
+            curvature: Array = curve(force + self._pull) + stiffness
+            return curvature
 
         return slope - apply(back, self._pull), curve_both
 
     def foresee(self, move: Array) -> bool:
-        """Derive from now on as springs act after moves (B, n, 3); tell if any act otherwise."""
-        return self._at.foresee(move)
+        """Use in ``derive`` the springs that act after moves (B, n, 3); return if any differ."""
+        return self._energy.foresee(move)
 
 
 def _measure(
-    bones: BoneRows, acting: tuple[PotentialEnergy, Array]
-) -> Callable[[PosedRows, Array], PulledAt]:
-    energy, target = EnergyRows(bones, acting[0]), chains_first(acting[1])
-    weight = energy.borne.sum(axis=1) * measure(energy.gravity)[:, None] * bones.tree.reach[:, None]
-    strength = PULL * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
-    return lambda posed, output: PulledAt(energy.measure(posed), target - output, strength)
+    bones: BoneRows, loads: tuple[PotentialEnergy, Array]
+) -> Callable[[PosedRows, Array], PulledEnergyAtPose]:
+    energy, target = EnergyRows(bones, loads[0]), chains_first(loads[1])
+    weight = (
+        energy.carried_mass.sum(axis=1)
+        * measure(energy.gravity)[:, None]
+        * bones.tree.reach[:, None]
+    )
+    springs = PULL * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
+    return lambda posed, output: PulledEnergyAtPose(energy.measure(posed), target - output, springs)
 
 
 PULLED = Settings(_measure, rests=1e-6, least_shift=1e-12, first_shift=1e-10, led=EVERY)

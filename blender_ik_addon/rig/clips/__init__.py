@@ -1,1 +1,1 @@
-"""Clips as a whole: all frames of a range are read, bettered together and keyed."""
+"""Whole clips: the frames of a range are read, improved together and keyed."""

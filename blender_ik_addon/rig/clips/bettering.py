@@ -1,4 +1,4 @@
-"""A played clip bettered as a whole: chains in order, those above first."""
+"""A played clip, improved as a whole: chains in order, those above first."""
 
 from __future__ import annotations
 
@@ -17,58 +17,58 @@ from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
-from .hung import HungBones
+from .hung import ClipBones
 from .notes import Notes, Recorder
 from .reached_goals import ReachedGoals
 
-# The most bones of a chain or tree: what a frame takes grows with their square.
+# Largest count of bones of a chain or tree: the time for a frame grows with its square.
 MOST_BONES = 32
-# Rotations that ranges and locks change by less, in radians, are inside.
-INSIDE = 1e-4
-# What a chain above may move the effector of one below by, which may be too short to make it good:
-# half of what is promised of keys, in lengths of the chain below and in radians.
-CARRIED = 5e-6
+# Change of a rotation by ranges and locks, in radians, below which the rotation is inside them.
+RANGE_TOLERANCE = 1e-4
+# Largest move by a chain above of the effector of one below, which may be too short to correct it:
+# half of the error that is promised for keys, in lengths of the chain below and in radians.
+CARRIED_TOLERANCE = 5e-6
 GOES_ON = "it goes on from its last pose"
 FOLLOWED = "what other chains follow hangs on its bones"
-IS_TIED = "constraints or drivers move its bones as well"
+HAS_CONSTRAINTS = "constraints or drivers move its bones as well"
 HAS_OTHERS = "other chains, which are not baked, share its bones"
 HAS_MANY = f"it has more than {MOST_BONES} bones"
-NOT_INSIDE = "its limits or locks are not the same at all frames"
+HAS_MOVING_RANGES = "its limits or locks are not the same at all frames"
 IS_ABOVE = "bones below it are baked so"
 OF_BODY = "it belongs to a whole body"
 
 
 @dataclass(eq=False)
-class _Group:
-    """What is bettered together: a chain, or a tree."""
+class _ClipGroup:
+    """The chains that are improved together: one, or those of a tree."""
 
     driven: Driven
     chains: tuple[int, ...]
     is_fixed: Flags
     goals: ReachedGoals | None = None
     why: str = ""
-    near: Array = field(init=False)
+    channels_before: Array = field(init=False)
     keyed: Array = field(init=False)
     local: Array = field(init=False)
-    found: Array = field(init=False)
+    improved: Array = field(init=False)
     jumps: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def read(self, channels: Channels, start: Channels) -> None:
-        """Read rotation channels (F, k, 4), and those that offsets count from."""
+        """Take rotation channels (F, k, 4), and those that offsets count from."""
         modes = np.tile(self.driven.modes, len(channels))
-        self.near = channels.astype(np.float64)
+        self.channels_before = channels.astype(np.float64)
         self.keyed, self.local = (
             quaternions_of(part.astype(np.float64).reshape(-1, 4), modes).reshape(part.shape)
             for part in (start, channels)
         )
-        self.found = self.local
+        self.improved = self.local
 
-    def leave(self, why: str) -> None:
-        """Leave it as it was solved frame by frame."""
+    def exclude(self, why: str) -> None:
+        """Keep the group as it was solved frame by frame, for a reason."""
         self.why, self.is_fixed = self.why or why, np.ones_like(self.is_fixed)
 
 
-class Clip:
+class BakedClip:
     """The chosen chains of one armature object in the frames that were played."""
 
     def __init__(
@@ -78,70 +78,70 @@ class Clip:
         recorder: Recorder,
         notes: Notes,
     ) -> None:
-        """Take the original object, the settings of its chains, and what was noted of them."""
+        """Take the original object, the settings of its chains, and their records."""
         self._skeleton, self._bones, self._notes = recorder.skeleton, recorder.bones, notes
         self._pose = read_pose(armature_object)
         self._modes = self._pose.modes[self._bones]
-        self._hung = self._new_hung()
+        self._clip_bones = self._new_clip_bones()
         self._groups = self._find_groups(tuple(chains), recorder.driven)
-        self._leave_some(armature_object, chains)
+        self._exclude_groups(armature_object, chains)
 
     def better(self, smoothness: float) -> Generator[None, None, None]:
-        """Take jumps and shaking away that no goal asks for; a chain a step."""
-        # The last try but one fixes all frames, so the last one moves nothing above.
-        for number in range(len(self._notes.channels).bit_length() + 2):
+        """Remove jumps and shaking that no goal demands; each step improves one chain."""
+        # The last attempt but one fixes all frames, so the last one moves nothing above.
+        for attempt in range(len(self._notes.channels).bit_length() + 2):
             self._fix_above()
-            is_needed = yield from self._try(smoothness, 2**number)
+            is_needed = yield from self._improve_all(smoothness, 2**attempt)
             if not is_needed:
                 break
 
     def channels(self) -> Array:
-        """Return the rotation channels of the noted bones, shape (F, N, 4)."""
+        """Return the rotation channels of the recorded bones, shape (F, N, 4)."""
         channels = self._notes.channels.astype(np.float64)
         for group in self._groups:
             if group.goals is None:
                 continue
-            rows = self._hung.rows(group.driven.bones)
-            is_moved = (group.found != group.local).any(axis=(1, 2))
-            new = rotation_channels(group.found, group.near, group.driven.modes)
+            rows = self._clip_bones.rows(group.driven.bones)
+            is_moved = (group.improved != group.local).any(axis=(1, 2))
+            new = rotation_channels(group.improved, group.channels_before, group.driven.modes)
             channels[:, rows] = np.where(is_moved[:, None, None], new, channels[:, rows])
         return channels
 
     def jumps(self) -> dict[int, Indices]:
-        """Return the rows of frames that no path leads to without a jump, by chain."""
+        """Return the rows of frames that no path reaches without a jump, by chain."""
         return {chain: group.jumps for group in self._groups for chain in group.chains}
 
-    def left(self) -> dict[int, str]:
-        """Return which chains are baked frame by frame, and why."""
+    def reasons(self) -> dict[int, str]:
+        """Return the reasons why chains are baked frame by frame, by chain."""
         return {chain: group.why for group in self._groups for chain in group.chains if group.why}
 
-    def _new_hung(self) -> HungBones:
-        return HungBones(self._skeleton, self._bones, self._modes, self._notes)
+    def _new_clip_bones(self) -> ClipBones:
+        return ClipBones(self._skeleton, self._bones, self._modes, self._notes)
 
-    def _find_groups(self, chains: Sequence[int], driven: Mapping[int, Driven]) -> list[_Group]:
+    def _find_groups(self, chains: Sequence[int], driven: Mapping[int, Driven]) -> list[_ClipGroup]:
         """Return the chains and trees, those above first."""
-        found: list[_Group] = []
-        unique = {id(each): each for each in driven.values()}
-        for own in unique.values():
-            meant = {each.index for each in own.live_chains}
-            members = tuple(index for index in chains if index in meant)
+        groups: list[_ClipGroup] = []
+        unique = {id(chain): chain for chain in driven.values()}
+        for group_driven in unique.values():
+            indices = {chain.index for chain in group_driven.live_chains}
+            members = tuple(index for index in chains if index in indices)
             columns = [chains.index(index) for index in members]
             is_fixed = ~self._notes.is_movable[:, columns].all(axis=1)
-            found.append(_Group(own, members, is_fixed))
-            if own.hanging.floats:
-                # Goals of clips are met by turns alone, and a body also moves its root.
-                found[-1].leave(OF_BODY)
-            if len(members) < len(meant):
-                found[-1].leave(HAS_OTHERS)
-        return sorted(found, key=lambda group: self._depth(group.driven))
+            groups.append(_ClipGroup(group_driven, members, is_fixed))
+            if group_driven.hanging.floats:
+                # A clip meets its goals by turns alone, and a body also moves its root.
+                groups[-1].exclude(OF_BODY)
+            if len(members) < len(indices):
+                groups[-1].exclude(HAS_OTHERS)
+        return sorted(groups, key=lambda group: self._depth(group.driven))
 
     def _depth(self, driven: Driven) -> int:
         return len(self._skeleton.ancestors(int(driven.bones[0])))
 
-    def _leave_some(
+    def _exclude_groups(
         self, armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
     ) -> None:
-        """Leave what cannot be bettered as it is, and find the goals of the rest."""
+        """Exclude groups that cannot be improved, and find the goals of the rest."""
         followed = Dependencies()
         for spec in chains.values():
             for anchor in (spec.target, spec.pole):
@@ -151,97 +151,97 @@ class Clip:
         for group in self._groups:
             driven = group.driven
             if any(spec.goes_on for spec in driven.specs):
-                group.leave(GOES_ON)
+                group.exclude(GOES_ON)
             elif len(driven.bones) > MOST_BONES:
-                group.leave(HAS_MANY)
+                group.exclude(HAS_MANY)
             elif any((uid, names[bone]) in followed.points for bone in driven.bones.tolist()):
-                group.leave(FOLLOWED)
+                group.exclude(FOLLOWED)
             if not group.why:
                 self._find_goals(group)
 
-    def _find_goals(self, group: _Group) -> None:
-        driven, pose, rows = group.driven, self._pose, self._hung.rows(group.driven.bones)
+    def _find_goals(self, group: _ClipGroup) -> None:
+        driven, pose, rows = group.driven, self._pose, self._clip_bones.rows(group.driven.bones)
         group.read(self._notes.channels[:, rows], self._notes.start[:, rows])
-        locked, count = None, len(group.near)
+        locked, count = None, len(group.channels_before)
         if pose.locks[driven.bones].any():
             locked = BoneChannels(
                 driven.modes,
-                stored=group.near,
+                stored=group.channels_before,
                 influence=np.ones((count, len(rows))),
                 locks=np.tile(pose.locks[driven.bones], (count, 1, 1)),
                 uses_4d_locks=np.tile(pose.uses_4d_locks[driven.bones], (count, 1)),
                 joints=None,
                 spread=None,
             )
-        frames = self._hung.framed(driven)
+        frames = self._clip_bones.frame_chain(driven)
         goals = ReachedGoals.of(driven, frames, group.local, locked)
         poses = frames.posed(rotation.matrix_from_quaternion(group.local))
-        if not self._hung.stands_as_keyed(driven, poses.matrices):
-            group.leave(IS_TIED)
-        elif np.abs(turns_between(goals.hold(group.local), group.local)).max() > INSIDE:
-            group.leave(NOT_INSIDE)
+        if not self._clip_bones.has_channel_pose(driven, poses.matrices):
+            group.exclude(HAS_CONSTRAINTS)
+        elif np.abs(turns_between(goals.hold(group.local), group.local)).max() > RANGE_TOLERANCE:
+            group.exclude(HAS_MOVING_RANGES)
         else:
             group.goals = goals
 
-    def _below(self, group: _Group) -> list[_Group]:
-        """Return the groups that hang under bones of a group."""
-        own = set(group.driven.bones.tolist())
+    def _find_below(self, group: _ClipGroup) -> list[_ClipGroup]:
+        """Return the groups whose roots are below bones of a group."""
+        members = set(group.driven.bones.tolist())
         return [
             other
             for other in self._groups
             if other is not group
-            and not own.isdisjoint(self._skeleton.ancestors(int(other.driven.bones[0]))[1:])
+            and not members.isdisjoint(self._skeleton.ancestors(int(other.driven.bones[0]))[1:])
         ]
 
     def _fix_above(self) -> None:
-        """Have groups stand where those below them need them to."""
+        """Fix the frames of groups that groups below need to be fixed."""
         for group in reversed(self._groups):
-            for other in self._below(group):
+            for other in self._find_below(group):
                 if other.why:
-                    group.leave(IS_ABOVE)
+                    group.exclude(IS_ABOVE)
                 group.is_fixed = group.is_fixed | other.is_fixed
 
-    def _try(self, smoothness: float, width: int) -> Generator[None, None, bool]:
-        """Better all groups; tell whether any cannot do with what the ones above it do.
+    def _improve_all(self, smoothness: float, width: int) -> Generator[None, None, bool]:
+        """Improve all groups; return whether any misses its goals because of groups above it.
 
-        Those above are fixed where it needs them to be, and so many frames less one around: fewer
-        tries than frames are left.
+        Groups above it are fixed in these frames and ``width`` - 1 frames around them, so that few
+        attempts are enough.
         """
-        self._hung, is_needed = self._new_hung(), False
+        self._clip_bones, is_needed = self._new_clip_bones(), False
         for group in self._groups:
-            needs = self._better(group, smoothness)
+            is_needed_at = self._improve_group(group, smoothness)
             yield
-            if not needs.any():
+            if not is_needed_at.any():
                 continue
             is_needed = True
-            around = np.ones(min(2 * width - 1, len(needs)))
-            needs = np.convolve(needs, around, "same") > 0.5
+            around = np.ones(min(2 * width - 1, len(is_needed_at)))
+            is_needed_at = np.convolve(is_needed_at, around, "same") > 0.5
             for other in self._groups:
-                if group in self._below(other):
-                    other.is_fixed = other.is_fixed | needs
+                if group in self._find_below(other):
+                    other.is_fixed = other.is_fixed | is_needed_at
         return is_needed
 
-    def _better(self, group: _Group, smoothness: float) -> Flags:
-        """Better a group; return at which frames it needs those above to stand where they did."""
-        driven, none = group.driven, np.zeros_like(group.is_fixed)
+    def _improve_group(self, group: _ClipGroup, smoothness: float) -> Flags:
+        """Improve a group; return the frames in which groups above it must keep their poses."""
+        driven, is_missed = group.driven, np.zeros_like(group.is_fixed)
         if group.goals is None:
-            return none
-        if not self._hung.carry(int(driven.bones[0])):
-            return ~none
-        frames = self._hung.framed(driven)
+            return is_missed
+        if not self._clip_bones.carry(int(driven.bones[0])):
+            return ~is_missed
+        frames = self._clip_bones.frame_chain(driven)
         goals, start = replace(group.goals, frames=frames), group.local
         misses = np.abs(goals.measure(start)[0]).max(axis=1)
-        rows = np.flatnonzero((misses > CARRIED) & ~group.is_fixed)
+        rows = np.flatnonzero((misses > CARRIED_TOLERANCE) & ~group.is_fixed)
         is_above_moved = bool(rows.size)
         if is_above_moved:
-            start, is_met = start.copy(), none.copy()
+            start, is_met = start.copy(), is_missed.copy()
             start[rows], is_met[rows] = meet(goals.take(rows), start[rows])
-            none[rows] = ~is_met[rows]
-        found = better(goals, group.keyed, start, group.is_fixed | none, smoothness)
-        group.found, group.jumps = found.local, found.jumps
-        if is_above_moved and accelerates_more(found.local, group.local):
-            none[:] = True
-        if (found.local != group.local).any():
-            poses = frames.posed(rotation.matrix_from_quaternion(found.local))
-            self._hung.move(driven, poses.matrices, found.is_moved)
-        return none
+            is_missed[rows] = ~is_met[rows]
+        result = better(goals, group.keyed, start, group.is_fixed | is_missed, smoothness)
+        group.improved, group.jumps = result.local, result.jumps
+        if is_above_moved and accelerates_more(result.local, group.local):
+            is_missed[:] = True
+        if (result.local != group.local).any():
+            poses = frames.posed(rotation.matrix_from_quaternion(result.local))
+            self._clip_bones.replace_pose(driven, poses.matrices, result.is_moved)
+        return is_missed

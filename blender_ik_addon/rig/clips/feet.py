@@ -1,4 +1,4 @@
-"""The feet of chains: heel, toe and sole, and how they move through a clip."""
+"""The feet of chains: heel, toe and sole, and their motion through a clip."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..reading.spaces import transform_direction, transform_point
 from ..reading.spec import ChainSpec
 
 TRUNK = frozenset((Part.SPINE, Part.NECK, Part.HEAD, Part.TAIL))
-"""What stands on nothing, however still it is."""
-# Height of a body beside the length of its longest limb, as that of a human beside the leg.
+"""Parts of a body that are never in contact with the ground, however still they are."""
+# Ratio of a body's height to the length of its longest limb, as of a human's height to the leg.
 HEIGHT_OF_LIMB = HEIGHT / 0.83
 
 
@@ -32,9 +32,9 @@ class ClipLimb:
     Attributes:
         spec: Its settings.
         plan: Its bones.
-        placed: Where its controls belong, frame by frame.
-        motion: Of its target, world space.
-        foot: What stands of it; None of what never does.
+        placed: Places of its controls, frame by frame.
+        motion: Motion of its target, world space.
+        foot: Its foot or hand; None for a limb that is never in contact with the ground.
     """
 
     spec: ChainSpec
@@ -44,37 +44,37 @@ class ClipLimb:
     foot: Foot | None
 
 
-def limbs_of(
+def find_limbs(
     skeleton: Skeleton,
     specs: Mapping[int, ChainSpec],
     placed: Mapping[int, Placement],
     poses: list[Pose],
 ) -> dict[int, ClipLimb]:
-    """Return chains in a clip, by their indices.
+    """Return the chains in a clip, by their indices.
 
     Args:
         skeleton: The bones of their armature.
         specs: Their settings.
-        placed: Where their controls belong, frame by frame.
-        poses: Of their armature object, frame by frame.
+        placed: Places of their controls, frame by frame.
+        poses: Poses of their armature object, one per frame.
     """
     plans = {index: planned(skeleton, spec) for index, spec in specs.items()}
-    standing = may_stand(plans)
-    spaces, found = np.array([pose.world[:3, :3] for pose in poses]), {}
+    contact_chains = may_stand(plans)
+    spaces, limbs = np.array([pose.world[:3, :3] for pose in poses]), {}
     for index, plan in plans.items():
         target = placed[index].target
         turns = rotation.without_flips(rotation.quaternion_from_matrix(target[:, :3, :3]))
         motion = Motion(target[:, :3, 3], turns, spaces)
-        foot = _foot_of(plan, motion, poses) if index in standing else None
-        found[index] = ClipLimb(specs[index], plan, placed[index], motion, foot)
-    return found
+        foot = _measure_foot(plan, motion, poses) if index in contact_chains else None
+        limbs[index] = ClipLimb(specs[index], plan, placed[index], motion, foot)
+    return limbs
 
 
 def may_stand(plans: Mapping[int, ChainPlan]) -> set[int]:
-    """Return the chains of an armature that may stand, by index.
+    """Return the indices of the chains of an armature that may be in contact with the ground.
 
-    Neither a trunk ever stands, nor what hangs on a foot or a hand, as toes and fingers do. What
-    carries chains of both sides is a trunk, whatever it is called, such as the hips of a body.
+    A trunk never is, nor chains below a foot or a hand, like toes and fingers. A chain that carries
+    chains of both sides is a trunk, whatever its name, like the hips of a body.
     """
     above = {i: set(plan.skeleton.ancestors(plan.root)[1:]) for i, plan in plans.items()}
     sides = {i: read(plan.skeleton.names[plan.root]).side for i, plan in plans.items()}
@@ -85,30 +85,30 @@ def may_stand(plans: Mapping[int, ChainPlan]) -> set[int]:
     ends = {
         i: plan.tip
         for i, plan in plans.items()
-        if _part(plan) not in TRUNK and not carries_both_sides(plan.tip)
+        if _find_part(plan) not in TRUNK and not carries_both_sides(plan.tip)
     }
     return {i for i in ends if above[i].isdisjoint(ends.values())}
 
 
-def _part(plan: ChainPlan) -> Part:
+def _find_part(plan: ChainPlan) -> Part:
     return read(plan.skeleton.names[plan.tip]).part
 
 
-def height_of(limbs: list[ClipLimb]) -> float:
+def measure_height(limbs: list[ClipLimb]) -> float:
     """Return the height of the body that limbs belong to, world space."""
     lengths = [float(np.median(limb.placed.length)) for limb in limbs if limb.foot]
     return HEIGHT_OF_LIMB * max(lengths, default=1.0)
 
 
-def _foot_of(plan: ChainPlan, motion: Motion, poses: list[Pose]) -> Foot:
-    """Return heel and toe of the bone that a target turns; of a chain that turns none, its end."""
+def _measure_foot(plan: ChainPlan, motion: Motion, poses: list[Pose]) -> Foot:
+    """Return heel and toe of the bone that a target turns; without one, the end of the chain."""
     if not plan.turns_tip:
         return Foot(np.zeros((2, 3)), np.zeros(2))
     tip = plan.tip
     points, heights = heel_and_toe(plan.skeleton, tip, up_in(poses[0].world))
     in_tip = transform_point(np.linalg.inv(plan.skeleton.rest[tip]), points)
-    shown = np.array([pose.world @ pose.matrices[tip] for pose in poses])
-    paths = transform_point(shown[:, None], in_tip) - motion.places[:, None]
-    found = np.median(transform_direction(np.linalg.inv(motion.axes)[:, None], paths), axis=0)
-    size = float(np.linalg.norm(found[1] - found[0]) / np.linalg.norm(points[1] - points[0]))
-    return Foot(found, size * heights)
+    matrices = np.array([pose.world @ pose.matrices[tip] for pose in poses])
+    paths = transform_point(matrices[:, None], in_tip) - motion.places[:, None]
+    ends = np.median(transform_direction(np.linalg.inv(motion.axes)[:, None], paths), axis=0)
+    scale = float(np.linalg.norm(ends[1] - ends[0]) / np.linalg.norm(points[1] - points[0]))
+    return Foot(ends, scale * heights)

@@ -1,4 +1,4 @@
-"""The bones of a clip under each other: where they stand after bones above have turned."""
+"""The bones of a clip in their hierarchy: their poses after bones above them have turned."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..reading.skeleton import Skeleton
 from ..trees.driven import Driven
 from .notes import Notes
 
-# Bones that stand farther from where their channels put them, as a share of the armature, are moved
-# by something else as well: constraints, or drivers that were evaluated later.
+# Distance of a bone from the pose of its channels, as a share of the armature's size, beyond which
+# something else moves it as well: constraints, or drivers that were evaluated later.
 SAME_PLACE = 1e-4
 
 
-class HungBones:
-    """The noted bones of F frames.
+class ClipBones:
+    """The recorded bones of F frames.
 
     Attributes:
-        matrices: Pose matrices by now, shape (F, N, 4, 4).
-        is_moved: Whether they differ from the noted ones, shape (F, N).
+        matrices: Present pose matrices, shape (F, N, 4, 4).
+        is_moved: Whether they differ from the recorded ones, shape (F, N).
     """
 
     def __init__(self, skeleton: Skeleton, bones: Indices, modes: Integers, notes: Notes) -> None:
-        """Take the bones of an armature, every one after its parent, and their rotation modes."""
+        """Take the bones of an armature, parents before children, and their rotation modes."""
         self._skeleton, self._bones, self._notes, self._modes = skeleton, bones, notes, modes
         self._row_of = {bone: row for row, bone in enumerate(bones.tolist())}
         self.matrices = notes.matrices.astype(np.float64)
@@ -37,16 +37,16 @@ class HungBones:
         self._size = float(farthest + np.max(skeleton.lengths))
 
     def rows(self, bones: Indices) -> Indices:
-        """Return the rows of bones among the noted ones."""
+        """Return the rows of bones among the recorded ones."""
         return np.array([self._row_of[bone] for bone in bones.tolist()])
 
-    def framed(self, driven: Driven) -> ChainFrames:
-        """Return the bones of a chain or tree as they hang by now, a row a frame."""
+    def frame_chain(self, driven: Driven) -> ChainFrames:
+        """Return the bones of a chain or tree under their present parents, one row per frame."""
         skeleton, bones, notes = self._skeleton, driven.bones, self._notes
         rows, hang, root = self.rows(bones), driven.hanging, int(bones[0])
         count, parent = len(self.matrices), int(skeleton.parents[root])
-        plans = [each.plan for each in driven.live_chains]
-        ways, ends = lying(plans, (bones, hang), self._location)
+        plans = [chain.plan for chain in driven.live_chains]
+        ways, ends = lying(plans, (bones, hang), self._find_location)
         above = np.tile(np.eye(4), (count, 1, 1))
         if parent >= 0:
             above = self.matrices[:, self._row_of[parent]]
@@ -57,94 +57,90 @@ class HungBones:
             ways=ways,
             ends=ends,
             parent=above[:, :3, :3],
-            root=spaces.transform_point(above, self._heads(root)),
+            root=spaces.transform_point(above, self._find_heads(root)),
             hints=np.zeros_like(ends),
             is_bent=np.zeros(ends.shape[:2], dtype=np.bool_),
             compiled=count,
         )
 
-    def move(self, driven: Driven, matrices: Array, is_turned: Flags) -> None:
-        """Put the bones of a chain or tree where it turns them: matrices (F, k, 3, 3).
+    def replace_pose(self, driven: Driven, matrices: Array, is_turned: Flags) -> None:
+        """Set the bones of a chain or tree to the matrices (F, k, 3, 3) that it turns them to.
 
-        Other frames keep what was noted, to the last bit: rounding beside tiny bones is a miss.
+        Other frames keep the recorded pose, to the last bit: rounding beside tiny bones is a miss.
         """
-        is_moved = is_turned | self._is_carried(int(driven.bones[0]))
+        is_moved = is_turned | self._is_parent_moved(int(driven.bones[0]))
         for row, bone in enumerate(driven.bones.tolist()):
-            self._put(bone, matrices[:, row], is_moved)
+            self._replace(bone, matrices[:, row], is_moved)
 
     def carry(self, root: int) -> bool:
-        """Put the bones above a root where the bones above those carry them.
-
-        Returns:
-            Whether their channels and parents are all that moves them.
-        """
+        """Move bones above a root with their parents; return if only these and channels do so."""
         for bone in reversed(self._skeleton.ancestors(root)[1:]):
-            is_moved = self._is_carried(bone) & ~self.is_moved[:, self._row_of[bone]]
+            is_moved = self._is_parent_moved(bone) & ~self.is_moved[:, self._row_of[bone]]
             if not is_moved.any():
                 continue
-            if self._away(bone) > SAME_PLACE:
+            if self._measure_offset(bone) > SAME_PLACE:
                 return False
             above = self.matrices[:, self._row_of[int(self._skeleton.parents[bone])]]
-            self._put(bone, self._posed(bone, above), is_moved)
-        return self._away(root) <= SAME_PLACE
+            self._replace(bone, self._pose(bone, above), is_moved)
+        return self._measure_offset(root) <= SAME_PLACE
 
-    def stands_as_keyed(self, driven: Driven, matrices: Array) -> bool:
-        """Tell whether bones stood where their channels put them: matrices (F, k, 3, 3)."""
-        noted = self._notes.matrices[:, self.rows(driven.bones), :3, :3]
-        is_turned = np.abs(matrices - noted).max() > SAME_PLACE * max(1.0, np.abs(noted).max())
-        return not is_turned and max(map(self._away, driven.bones.tolist())) <= SAME_PLACE
+    def has_channel_pose(self, driven: Driven, matrices: Array) -> bool:
+        """Return whether the recorded pose was that of the channels: matrices (F, k, 3, 3)."""
+        record = self._notes.matrices[:, self.rows(driven.bones), :3, :3]
+        is_turned = np.abs(matrices - record).max() > SAME_PLACE * max(1.0, np.abs(record).max())
+        return not is_turned and max(map(self._measure_offset, driven.bones.tolist())) <= SAME_PLACE
 
-    def _away(self, bone: int) -> float:
-        """Return how far a bone's head stood from where its parent and channels had put it."""
+    def _measure_offset(self, bone: int) -> float:
+        """Return the distance of a bone's recorded head from its place by parent and channels."""
         parent = int(self._skeleton.parents[bone])
-        noted, above = self._notes.matrices[:, self._row_of[bone]], np.eye(4)[None]
+        recorded, above = self._notes.matrices[:, self._row_of[bone]], np.eye(4)[None]
         if parent >= 0:
             above = self._notes.matrices[:, self._row_of[parent]].astype(np.float64)
-        way = spaces.transform_point(above, self._heads(bone)) - noted[:, :3, 3]
-        return float(np.abs(way).max() / self._size)
+        offset = spaces.transform_point(above, self._find_heads(bone)) - recorded[:, :3, 3]
+        return float(np.abs(offset).max() / self._size)
 
-    def _heads(self, bone: int) -> Array:
-        """Return where a bone's head lies in the space of its posed parent, shape (F, 3)."""
-        own = np.array([bone])
-        return self._skeleton.heads(own, self._location(own))[:, 0]
+    def _find_heads(self, bone: int) -> Array:
+        """Return the head of a bone in the space of its posed parent, shape (F, 3)."""
+        bones = np.array([bone])
+        return self._skeleton.heads(bones, self._find_location(bones))[:, 0]
 
-    def _location(self, bones: Indices) -> Array:
+    def _find_location(self, bones: Indices) -> Array:
         """Return the location channels of bones, shape (F, m, 3)."""
         return self._notes.location[:, self.rows(bones)].astype(np.float64)
 
-    def _posed(self, bone: int, above: Array) -> Array:
-        """Return pose matrices (F, 3, 3) of a bone under pose matrices of its parent."""
+    def _pose(self, bone: int, above: Array) -> Array:
+        """Return the pose matrices (F, 3, 3) of a bone under pose matrices of its parent."""
         row = self._row_of[bone]
         channels = self._notes.channels[:, row].astype(np.float64)
         local = matrices_of(channels, np.full(len(channels), self._modes[row]))
         scale = self._notes.scale[:, row].astype(np.float64)
-        return turned_under(self._skeleton, bone, above, local, scale)
+        return pose_under(self._skeleton, bone, above, local, scale)
 
-    def _is_carried(self, bone: int) -> Flags:
-        """Return at which frames a bone's parent has moved."""
+    def _is_parent_moved(self, bone: int) -> Flags:
+        """Return whether a bone's parent has moved, shape (F,)."""
         parent = int(self._skeleton.parents[bone])
         none = np.zeros(len(self.matrices), dtype=np.bool_)
         return self.is_moved[:, self._row_of[parent]] if parent >= 0 else none
 
-    def _put(self, bone: int, matrices: Array, is_moved: Flags) -> None:
+    def _replace(self, bone: int, matrices: Array, is_moved: Flags) -> None:
         row, parent = self._row_of[bone], int(self._skeleton.parents[bone])
         self.matrices[is_moved, row, :3, :3] = matrices[is_moved]
         if parent >= 0:
             above = self.matrices[is_moved, self._row_of[parent]]
-            heads = self._heads(bone)[is_moved]
+            heads = self._find_heads(bone)[is_moved]
             self.matrices[is_moved, row, :3, 3] = spaces.transform_point(above, heads)
         self.is_moved[:, row] |= is_moved
 
 
-def turned_under(skeleton: Skeleton, bone: int, above: Array, local: Array, scale: Array) -> Array:
+def pose_under(skeleton: Skeleton, bone: int, above: Array, local: Array, scale: Array) -> Array:
     """Return F pose matrices of a bone under those of its parent, shape (F, 3, 3).
 
     Args:
-        skeleton: The armature's bones.
-        bone: Which one.
+        skeleton: The bones of the armature.
+        bone: Index of the bone.
         above: Pose matrices of its parent, shape (F, 4, 4).
-        local: Its local rotations, shape (F, 3, 3).
-        scale: Its scale channels, shape (F, 3).
+        local: Local rotations of the bone, shape (F, 3, 3).
+        scale: Scale channels of the bone, shape (F, 3).
     """
     rest = skeleton.frames.take(np.array([bone]))
     frames = spaces.parent_frames(above[:, None, :3, :3], rest)

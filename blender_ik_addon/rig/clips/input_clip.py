@@ -1,4 +1,4 @@
-"""The clip that a first run started from: kept, so that every later run starts from it again."""
+"""The clip that the first run started from, stored so that every later run starts from it."""
 
 from __future__ import annotations
 
@@ -12,96 +12,96 @@ import bpy
 from ..keying.keys import ChannelKeys, path_of, write_keys
 from ..reading.animation import curves
 
-# Custom properties of actions: the one that an action was made from, and in that one the settings
-# of chains, by the chains' names.
-KEPT, SETTINGS = "chain_ik_clip", "chain_ik_settings"
+# Custom properties of actions: on a planted action its input clip, and on that clip the settings of
+# chains, by the names of the chains.
+CLIP_KEY, SETTINGS_KEY = "chain_ik_clip", "chain_ik_settings"
 
-BEFORE, AFTER = "(unplanted)", "Planted"
-"""How the names end of clips that are kept, and of new actions with planted feet."""
+INPUT_SUFFIX, PLANTED_SUFFIX = "(unplanted)", "Planted"
+"""Name suffixes of stored input clips, and of new actions with planted feet."""
 
-Settings = dict[str, dict[str, float]]
-"""Settings of chains, by the chains' names and by their own."""
+SettingValues = dict[str, dict[str, float]]
+"""Values of settings, by the name of the chain and the name of the setting."""
 
 
 @dataclass
 class InputClip:
-    """The action that objects play, and a copy of the one that holds the clip as it came.
+    """The action that objects play, and a copy of their input clip.
 
     Attributes:
-        owners: The original objects, those that have to be planted together.
-        shown: What they play; None without an action.
-        kept: The clip of earlier runs; None in the first one.
-        copy: Of the clip: played, and given keys of what it has none of.
-        is_done: Whether the copy stays.
+        owners: The original objects that play one action, so that they are planted together.
+        played: Action that they play; None without one.
+        stored: Input clip of earlier runs; None in the first run.
+        copy: Copy of the input clip, which is played, with keys for channels that have none.
+        is_stored: Whether the copy stays in the file.
     """
 
     owners: list[bpy.types.Object]
-    shown: bpy.types.Action | None
-    kept: bpy.types.Action | None
+    played: bpy.types.Action | None
+    stored: bpy.types.Action | None
     copy: bpy.types.Action
-    is_done: bool = False
+    is_stored: bool = False
 
-    def keep(self) -> None:
-        """Have the objects play an action of their own that remembers the clip."""
-        if self.kept is not None:
-            name = self.kept.name
-            self.kept.user_remap(self.copy)
-            bpy.data.actions.remove(self.kept)
+    def store(self) -> None:
+        """Store the copy as the input clip, on an action that only these objects play."""
+        if self.stored is not None:
+            name = self.stored.name
+            self.stored.user_remap(self.copy)
+            bpy.data.actions.remove(self.stored)
             self.copy.name = name
-        name = f"{self.owners[0].name} {AFTER}"
-        if self.shown is None:
-            self.shown = bpy.data.actions.new(name)
-        elif self.shown.users - self.shown.use_fake_user > 0:
-            # The objects play the copy meanwhile: somebody else plays this one, or it is a clip.
-            self.shown = self.shown.copy()
-            self.shown.name, self.shown.use_fake_user = name, False
-        self.shown[KEPT], self.is_done = self.copy, True
+        name = f"{self.owners[0].name} {PLANTED_SUFFIX}"
+        if self.played is None:
+            self.played = bpy.data.actions.new(name)
+        elif self.played.users - self.played.use_fake_user > 0:
+            # The objects play the copy now, so others play this action, or it is a stored clip.
+            self.played = self.played.copy()
+            self.played.name, self.played.use_fake_user = name, False
+        self.played[CLIP_KEY], self.is_stored = self.copy, True
 
 
 @contextmanager
-def shown_as_it_came(
+def play_input_clips(
     values: Mapping[bpy.types.Object, Sequence[ChannelKeys]],
     chains: bpy.types.Object,
-    settings: Settings,
+    settings: SettingValues,
 ) -> Iterator[list[InputClip]]:
-    """Have objects play the clip as it came; afterwards they play what they did.
+    """Make objects play their input clips; afterwards they play their actions again.
 
-    Nothing of the clips has changed at the end unless they were kept.
+    The clips are unchanged at the end, unless they were stored.
 
     Args:
-        values: By object, a key each of what the clip needs, given to what has none.
-        chains: The one that has chains.
-        settings: Of these, with which the clip came if it has not been kept yet.
+        values: Keys by object, one for each channel that the clip needs and may not have.
+        chains: The object with the chains.
+        settings: Settings of the chains in a clip that is not stored yet.
 
     Yields:
-        The clips.
+        The input clips.
     """
     clips: list[InputClip] = []
-    before = {name: _set(chains, name, {}) for name in settings}
+    before = {name: _replace(chains, name, {}) for name in settings}
     try:
-        for owner, held in values.items():
-            copy = _of_owner(owner, clips).copy
+        for owner, keys in values.items():
+            copy = _find_clip(owner, clips).copy
             _play(owner, copy)
-            _key_missing(owner, held)
+            _key_missing(owner, keys)
             if owner == chains:
-                known = copy.get(SETTINGS, {})
-                kept = settings | {name: dict(each) for name, each in known.items()}
-                copy[SETTINGS] = kept
+                known = copy.get(SETTINGS_KEY, {})
+                stored = settings | {name: dict(old) for name, old in known.items()}
+                copy[SETTINGS_KEY] = stored
         for name in settings:
-            before[name] = _set(chains, name, kept[name])
+            before[name] = _replace(chains, name, stored[name])
         yield clips
     finally:
         for name, held_before in before.items():
-            _set(chains, name, held_before)
+            _replace(chains, name, held_before)
         for clip in clips:
             for owner in clip.owners:
-                _play(owner, clip.shown)
-            if not clip.is_done:
+                _play(owner, clip.played)
+            if not clip.is_stored:
                 bpy.data.actions.remove(clip.copy)
 
 
-def _set(owner: bpy.types.Object, chain: str, values: Mapping[str, float]) -> dict[str, float]:
-    """Give a chain settings, and return what they were."""
+def _replace(owner: bpy.types.Object, chain: str, values: Mapping[str, float]) -> dict[str, float]:
+    """Set settings of a chain, and return their values before."""
     settings = owner.chain_ik.chains.get(chain)
     if settings is None:
         return {}
@@ -111,38 +111,38 @@ def _set(owner: bpy.types.Object, chain: str, values: Mapping[str, float]) -> di
     return before
 
 
-def _of_owner(owner: bpy.types.Object, clips: list[InputClip]) -> InputClip:
-    """Return the clip of an object, added to the others unless it shares the action of one."""
+def _find_clip(owner: bpy.types.Object, clips: list[InputClip]) -> InputClip:
+    """Return the clip of an object, added to the others unless it shares an action with one."""
     data = owner.animation_data or owner.animation_data_create()
-    shown = data.action
+    played = data.action
     for clip in clips:
-        if shown is not None and clip.shown == shown:
+        if played is not None and clip.played == played:
             clip.owners.append(owner)
             return clip
-    kept: Any = None if shown is None else shown.get(KEPT)
-    came: Any = kept if isinstance(kept, bpy.types.Action) else shown
-    name = f"{owner.name if shown is None else shown.name} {BEFORE}"
-    copy = bpy.data.actions.new(name) if came is None else came.copy()
-    if came == shown:
+    stored: Any = None if played is None else played.get(CLIP_KEY)
+    source: Any = stored if isinstance(stored, bpy.types.Action) else played
+    name = f"{owner.name if played is None else played.name} {INPUT_SUFFIX}"
+    copy = bpy.data.actions.new(name) if source is None else source.copy()
+    if source == played:
         copy.name = name
-    clips.append(InputClip([owner], shown, None if came == shown else came, copy))
+    clips.append(InputClip([owner], played, None if source == played else source, copy))
     return clips[-1]
 
 
 def _play(owner: bpy.types.Object, action: bpy.types.Action | None) -> None:
-    """Have an object play an action, in the slot that it has of the same name."""
+    """Make an object play an action, in the slot with the name of its present slot."""
     data: Any = owner.animation_data
     known = getattr(data, "action_slot", None)
     name = None if known is None else known.identifier
     data.action = action
     slots = list(getattr(action, "slots", ()))
-    fitting = [slot for slot in slots if slot.identifier == name] or slots
-    if fitting:
-        data.action_slot = fitting[0]
+    matching = [slot for slot in slots if slot.identifier == name] or slots
+    if matching:
+        data.action_slot = matching[0]
 
 
 def _key_missing(owner: bpy.types.Object, keys: Sequence[ChannelKeys]) -> None:
-    """Give what has no keys in the clip that an object plays these."""
-    known = {(curve.data_path, curve.array_index) for curve in curves(owner)}
-    missing = [each for each in keys if (path_of(*each[:2]), each.component) not in known]
+    """Key the channels that have no keys in the clip that an object plays."""
+    keyed = {(curve.data_path, curve.array_index) for curve in curves(owner)}
+    missing = [key for key in keys if (path_of(*key[:2]), key.component) not in keyed]
     write_keys(owner, missing, "CONSTANT")

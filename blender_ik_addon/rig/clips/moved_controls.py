@@ -1,4 +1,4 @@
-"""The channels that bring controls to where they belong in each frame of a clip."""
+"""The channels that move controls to their places in each frame of a clip."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from ..reading.world import channels_of as holder_of
 from .played_clip import PlayedClip
 
 Moves = Mapping[Anchor, Array]
-"""How objects and bones move from where the clip has them, world space, (F, 4, 4) each."""
+"""Moves of objects and bones from their places in the clip, world space, (F, 4, 4) each."""
 
 
-def carriers_of(anchor: Anchor) -> Iterator[Anchor]:
-    """Yield what an object or a bone goes along with: parents, or the space that acts."""
+def find_carriers(anchor: Anchor) -> Iterator[Anchor]:
+    """Yield the objects and bones that carry an object or a bone: parents, or the acting space."""
     carrier: Anchor | None = anchor
     while carrier is not None:
         parent = holder_of(carrier).parent
@@ -44,12 +44,12 @@ def carriers_of(anchor: Anchor) -> Iterator[Anchor]:
             yield carrier
 
 
-def carried_by(anchor: Anchor, moves: Moves) -> Array | None:
-    """Return how something is moved by what it goes along with; None if that stays."""
-    return next((moves[each] for each in carriers_of(anchor) if each in moves), None)
+def find_carry(anchor: Anchor, moves: Moves) -> Array | None:
+    """Return the move (F, 4, 4) of an object or a bone by its carriers; None without one."""
+    return next((moves[carrier] for carrier in find_carriers(anchor) if carrier in moves), None)
 
 
-def keys_of(
+def make_keys(
     clip: PlayedClip,
     anchor: Anchor,
     place: Array,
@@ -57,31 +57,31 @@ def keys_of(
     *,
     with_turns: bool = True,
 ) -> list[ChannelKeys]:
-    """Return the keys that bring an object or a bone to places; its scale stays.
+    """Return the keys that move an object or a bone to places; its scale stays.
 
-    What lies between its channels and its place is read from the clip, so that any parents and
-    spaces will do.
+    The transform between its channels and its place is read from the clip, which works for any
+    parents and spaces.
 
     Args:
-        clip: As it was played.
+        clip: The played clip.
         anchor: The object or bone.
-        place: World matrices, shape (F, 4, 4).
-        carrying: How what it goes along with moves, world space, shape (F, 4, 4); None if it stays.
-        with_turns: Whether to turn it as well.
+        place: World matrices of the places, shape (F, 4, 4).
+        carrying: Move of its carriers, world space, shape (F, 4, 4); None if they stay.
+        with_turns: Whether to key its rotation as well.
     """
     moved, world = holder_of(anchor), clip.world(anchor)
     basis = clip.basis(anchor)
     above = world @ clip.place(anchor) @ np.linalg.inv(basis)
     if carrying is not None:
         above = carrying @ above
-    found = np.linalg.inv(above) @ place
+    bases = np.linalg.inv(above) @ place
     frames = np.array(clip.frames, dtype=np.float64)
     keys = [
-        ChannelKeys(anchor.bone, "location", axis, frames, found[:, axis, 3]) for axis in range(3)
+        ChannelKeys(anchor.bone, "location", axis, frames, bases[:, axis, 3]) for axis in range(3)
     ]
     if with_turns:
         mode = MODE_NUMBERS[moved.rotation_mode]
-        prop, values = property_of_mode(mode), _turns(found, mode)
+        prop, values = property_of_mode(mode), _turns(bases, mode)
         keys += [
             ChannelKeys(anchor.bone, prop, row, frames, values[:, row])
             for row in range(CHANNEL_SIZES[prop])
@@ -90,12 +90,12 @@ def keys_of(
 
 
 def _turns(matrices: Array, mode: int) -> Array:
-    """Return rotation channels (F, 4) of a mode, each the nearest to those before it."""
-    turns, before = rotation.orientation(matrices[:, :3, :3]), np.zeros((1, 4))
+    """Return rotation channels (F, 4) of a mode, each nearest to the ones before."""
+    turns, last = rotation.orientation(matrices[:, :3, :3]), np.zeros((1, 4))
     if mode == QUATERNION:
         return rotation.without_flips(rotation.quaternion_from_matrix(turns))
-    found = np.empty((len(turns), 4))
+    channels = np.empty((len(turns), 4))
     for row, turn in enumerate(turns):
-        before = channels_of(turn[None], np.array([mode]), before)
-        found[row] = before[0]
-    return found
+        last = channels_of(turn[None], np.array([mode]), last)
+        channels[row] = last[0]
+    return channels

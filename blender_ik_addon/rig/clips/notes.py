@@ -1,4 +1,4 @@
-"""What is noted of each frame that is played, to better the clip when all are."""
+"""Records of each frame that is played, to improve the whole clip afterwards."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
 
-# How solves end whose effectors stand where the chain could as well stand otherwise.
+# Statuses of solves in which a chain may have another pose with the same effectors.
 MOVABLE = (Status.REACHED, Status.BLENDED, Status.SOFTENED, Status.ITERATIONS_USED_UP)
 
 
 @dataclass(frozen=True)
 class Notes(Alike):
-    """The poses of F frames of N bones: those of the chains, and all above them. float32.
+    """The poses of N bones in F frames, as float32: bones of the chains, and all above them.
 
     Attributes:
         matrices: Pose matrices, armature space, shape (F, N, 4, 4).
         channels: Rotation channels, shape (F, N, 4).
-        location: Shape (F, N, 3).
-        scale: Shape (F, N, 3).
-        start: Rotation channels that chains start from, else those that stand there, (F, N, 4).
-        is_movable: Which of the C chains may stand otherwise, shape (F, C).
+        location: Location channels, shape (F, N, 3).
+        scale: Scale channels, shape (F, N, 3).
+        start: Rotation channels that chains start from, otherwise as ``channels``, (F, N, 4).
+        is_movable: Whether each of the C chains may have another pose, shape (F, C).
     """
 
     matrices: Channels
@@ -46,10 +46,10 @@ class Notes(Alike):
 
 
 class Recorder:
-    """Notes what chains of one armature object do at each frame.
+    """A recorder of the chains of one armature object, frame by frame.
 
     Attributes:
-        bones: Those noted, every one after its parent.
+        bones: Indices of the recorded bones, parents before children.
     """
 
     def __init__(
@@ -61,19 +61,19 @@ class Recorder:
         """Take the original armature object, and its chains by index."""
         self._scene, self._object, self._chains = scene, armature_object, chains
         self.skeleton = skeleton_of(armature_object)
-        self.bones = noted_bones(self.skeleton, chains.values())
+        self.bones = find_recorded_bones(self.skeleton, chains.values())
         self._row_of = {bone: row for row, bone in enumerate(self.bones.tolist())}
         self._frames: list[Notes] = []
         self.driven: dict[int, Driven] = {}
 
     def note(self) -> None:
-        """Note what stands there now."""
+        """Record the present pose."""
         layers = self._scene.view_layers
-        shown = (self._object.evaluated_get(layer.depsgraph) for layer in layers)
-        # A chain of it is solved, so there is one.
-        pose = read_pose(next(each for each in shown if each.is_evaluated))
+        evaluated = (self._object.evaluated_get(layer.depsgraph) for layer in layers)
+        # A chain of the object is solved, so one view layer has evaluated it.
+        pose = read_pose(next(candidate for candidate in evaluated if candidate.is_evaluated))
         start = pose.channels[self.bones].copy()
-        is_movable = [self._note_chain(index, start) for index in self._chains]
+        is_movable = [self._record_chain(index, start) for index in self._chains]
         self._frames.append(
             Notes(
                 matrices=pose.matrices[None, self.bones].astype(np.float32),
@@ -86,37 +86,37 @@ class Recorder:
         )
 
     def learn(self) -> None:
-        """Note what chains drive that are solved now, to better what was noted elsewhere."""
+        """Record the driven bones of chains, to improve a clip that was recorded elsewhere."""
         for index in self._chains:
             driven = live.memory.driven_in(self._scene, (self._object.session_uid, index))
             if driven is not None:
                 self.driven.setdefault(index, driven)
 
     def notes(self) -> Notes:
-        """Return what has been noted."""
+        """Return the records of all frames."""
         return joined(self._frames)
 
-    def _note_chain(self, index: int, start: Channels) -> bool:
-        """Note what a chain starts from; return whether it may stand otherwise."""
+    def _record_chain(self, index: int, start: Channels) -> bool:
+        """Record the start channels of a chain; return whether it may have another pose."""
         key = self._object.session_uid, index
         outcome = live.memory.outcome_in(self._scene, key)
         driven = live.memory.driven_in(self._scene, key)
         if driven is None or not isinstance(outcome, Outcome):
             return False
         self.driven.setdefault(index, driven)
-        before = np.where(driven.is_current[:, None], driven.stored, driven.start)
+        channels = np.where(driven.is_current[:, None], driven.stored, driven.start)
         for row, bone in enumerate(driven.bones.tolist()):
             if bone in self._row_of:
-                start[self._row_of[bone]] = before[row]
+                start[self._row_of[bone]] = channels[row]
         return outcome.status in MOVABLE
 
 
-def noted_bones(skeleton: Skeleton, chains: Iterable[ChainSpec]) -> Indices:
-    """Return the bones of chains and all above them, every one after its parent."""
-    found: set[int] = set()
+def find_recorded_bones(skeleton: Skeleton, chains: Iterable[ChainSpec]) -> Indices:
+    """Return the indices of the bones of chains and all above them, parents before children."""
+    recorded: set[int] = set()
     for spec in chains:
         plan = plan_or_none(skeleton, spec)
         if plan is not None:
             for bone in (*plan.written.tolist(), plan.tip):
-                found.update(skeleton.ancestors(bone))
-    return np.array(sorted(found, key=lambda bone: (len(skeleton.ancestors(bone)), bone)))
+                recorded.update(skeleton.ancestors(bone))
+    return np.array(sorted(recorded, key=lambda bone: (len(skeleton.ancestors(bone)), bone)))

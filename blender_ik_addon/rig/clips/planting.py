@@ -1,4 +1,4 @@
-"""Plant Feet: a clip is played as it came, and its controls are keyed so that feet stand."""
+"""Plant Feet: play an input clip, and key its controls so that feet do not slide."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from ..reading.world import channels_of
 from ..tools.fk_ik import channel_names
 from ..tools.placing import check_movable
 from . import keyed_pins
-from .input_clip import Settings, shown_as_it_came
+from .input_clip import SettingValues, play_input_clips
 from .planted_clip import PlantedClip, Planting
 from .played_clip import PlayedClip
 
 CHANGED = "The armature has changed meanwhile, so no foot is planted: do it again."
-# What a run changes for good besides places.
-SETTINGS = ("influence", "pole_angle", "use_flip_bend", "use_pin")
+# Settings that a run changes for good, besides places.
+CHANGED_SETTINGS = ("influence", "pole_angle", "use_flip_bend", "use_pin")
 
 
 def check_plantable(
     armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene
 ) -> None:
-    """Raise if a chain follows nothing that could be keyed.
+    """Raise if a chain has no controls that can be keyed.
 
     Raises:
         RigError: With one sentence that says what to do next.
@@ -45,7 +45,7 @@ def check_plantable(
         raise RigError("A chain with the solver Follow stands nowhere: choose another solver.")
     if spec.target is None:
         raise RigError("This chain has no target: choose one first.")
-    for anchor, word in _followed(spec):
+    for anchor, word in _find_controls(spec):
         check_movable(anchor, word, scene)
         moved: Any = channels_of(anchor)
         locks = [*moved.lock_location, *(moved.lock_rotation if word == "target" else ())]
@@ -56,7 +56,7 @@ def check_plantable(
                 f"Channels of the {word} '{moved.name}' are locked or have drivers:"
                 " unlock them, or remove the drivers first."
             )
-    for owner in {armature_object, *(anchor.object for anchor, _ in _followed(spec))}:
+    for owner in {armature_object, *(anchor.object for anchor, _ in _find_controls(spec))}:
         check_keyable(owner)
         if any(strips(owner)):
             raise RigError(
@@ -66,7 +66,7 @@ def check_plantable(
 
 
 def free_root(armature_object: bpy.types.Object, root: str) -> str:
-    """Return the name of the bone of the hips if its location may be written, otherwise none."""
+    """Return the name of the hip bone if its location may be written, otherwise an empty one."""
     bone = armature_object.pose.bones.get(root)
     if bone is None or bone.bone.use_connect or any(bone.lock_location):
         return ""
@@ -79,22 +79,22 @@ def plant(
     chains: Mapping[int, ChainSpec],
     planting: Planting,
 ) -> Generator[int, None, PlantedClip]:
-    """Key controls of chains so that feet and hands stand where they stand in a clip.
+    """Key controls of chains so that feet and hands do not slide in their contacts.
 
-    The clip is that of the first run, whatever has been planted since. Nothing is keyed before all
-    frames have been played; ``close`` it to give up.
+    The contacts are those of the clip of the first run, also in later runs. Nothing is keyed before
+    all frames have been played; ``close`` the generator to cancel.
 
     Args:
-        scene: To play; its chains are live.
+        scene: Scene to play; its chains are live.
         armature_object: The original object.
-        chains: Settings by index, those of which ``check_plantable`` says nothing.
-        planting: What is asked.
+        chains: Settings by index, of chains that ``check_plantable`` accepts.
+        planting: The options.
 
     Yields:
         Each frame once it is played.
 
     Returns:
-        What has been keyed.
+        The planted clip.
 
     Raises:
         RigError: With one sentence that says what to do next.
@@ -102,26 +102,26 @@ def plant(
     check_live(scene)
     if len(planting.frames) < 2:
         raise RigError("Feet are planted in a clip of two frames or more: choose a longer range.")
-    known = _known_kinds(armature_object, chains, planting.frames)
+    keyed_contacts = _read_keyed_contacts(armature_object, chains, planting.frames)
     clip = PlayedClip(armature_object, planting.anchors(armature_object, chains.values()))
-    values = _values(armature_object, chains, planting)
-    settings = _settings(armature_object, chains)
+    values = _make_keys(armature_object, chains, planting)
+    settings = _read_settings(armature_object, chains)
     with (
         frame_kept(scene, is_reading=True),
-        shown_as_it_came(values, armature_object, settings) as inputs,
+        play_input_clips(values, armature_object, settings) as inputs,
     ):
         pins = keyed_pins.pins_of(armature_object, chains)
         for frame in played_unchanged(scene, [armature_object], planting.frames, CHANGED):
             clip.read(frame)
             yield frame
         rate = scene.render.fps / scene.render.fps_base
-        planted = PlantedClip(armature_object, chains, planting, clip, known, rate)
-        # What an earlier run has keyed of the hips is keyed anew where they stay as well.
-        is_again = any(each.kept for each in inputs if armature_object in each.owners)
-        for each in inputs:
-            each.keep()
-    keyed_pins.give_back(armature_object, pins)
-    planted.write(with_hips=is_again)
+        planted = PlantedClip(armature_object, chains, planting, clip, keyed_contacts, rate)
+        # Keys of the hips from an earlier run are overwritten, even where the hips stay.
+        is_repeated = any(item.stored for item in inputs if armature_object in item.owners)
+        for item in inputs:
+            item.store()
+    keyed_pins.restore_pins(armature_object, pins)
+    planted.write(with_hips=is_repeated)
     for index in chains:
         live_for_good(armature_object, index)
         armature_object.chain_ik.chains[index].use_flip_bend = False
@@ -129,63 +129,65 @@ def plant(
     return planted
 
 
-def _followed(spec: ChainSpec) -> Iterator[tuple[Anchor, str]]:
-    """Yield what people move of a chain, and what it is."""
+def _find_controls(spec: ChainSpec) -> Iterator[tuple[Anchor, str]]:
+    """Yield the controls that users move for a chain, with a word for each."""
     if spec.target is not None:
         yield control_above(spec.target), "target"
     if spec.pole is not None:
         yield spec.pole, "pole"
 
 
-def _known_kinds(
+def _read_keyed_contacts(
     armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec], frames: range
 ) -> dict[int, Counts]:
-    """Return what keys say of what stands, of chains that have keys in the range."""
+    """Return the keyed contacts of chains, of those with keys in the range."""
     paths = {path_of_setting(armature_object, index, "planted"): index for index in chains}
-    known = {}
+    contacts = {}
     for curve in curves(armature_object):
         keyed = any(frames[0] <= point.co.x <= frames[-1] for point in curve.keyframe_points)
         if keyed and curve.data_path in paths and not curve.mute:
             values = [round(curve.evaluate(frame)) for frame in frames]
-            known[paths[curve.data_path]] = np.clip(values, 0, 3)
-    return known
+            contacts[paths[curve.data_path]] = np.clip(values, 0, 3)
+    return contacts
 
 
-def _settings(armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]) -> Settings:
-    """Return what of chains decides how a clip plays.
+def _read_settings(
+    armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
+) -> SettingValues:
+    """Return the settings of chains that decide how a clip plays.
 
-    Chains are muted whose bones have keys while their controls have none: what these make of the
-    clip is not it.
+    Chains whose bones have keys while their controls have none are muted: they would change the
+    clip.
     """
-    found = {}
+    settings_by_chain = {}
     skeleton, keyed = skeleton_of(armature_object), animated_bones(armature_object)
     for index, spec in chains.items():
         settings = armature_object.chain_ik.chains[index]
         bones = set(planned(skeleton, spec).names)
-        has_keys = any(is_keyed(control) for control, _ in _followed(spec))
+        has_keys = any(is_keyed(control) for control, _ in _find_controls(spec))
         is_muted = settings.mute or (bool(bones & keyed) and not has_keys)
-        found[spec.name] = {name: getattr(settings, name) for name in SETTINGS}
-        found[spec.name]["mute"] = is_muted
-    return found
+        settings_by_chain[spec.name] = {name: getattr(settings, name) for name in CHANGED_SETTINGS}
+        settings_by_chain[spec.name]["mute"] = is_muted
+    return settings_by_chain
 
 
-def _values(
+def _make_keys(
     armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec], planting: Planting
 ) -> dict[bpy.types.Object, list[ChannelKeys]]:
-    """Return a key each of the channels that will be overwritten, by object."""
-    found: dict[bpy.types.Object, list[ChannelKeys]] = {armature_object: []}
+    """Return one key for each channel that will be overwritten, by object."""
+    by_object: dict[bpy.types.Object, list[ChannelKeys]] = {armature_object: []}
     frames = np.array([float(planting.frames[0])])
 
     def add(anchor: Anchor, *props: str) -> None:
         moved = channels_of(anchor)
-        found.setdefault(anchor.object, []).extend(
+        by_object.setdefault(anchor.object, []).extend(
             ChannelKeys(anchor.bone, prop, component, frames, np.array([value]))
             for prop in props
             for component, value in enumerate(getattr(moved, prop))
         )
 
-    for control in [control for spec in chains.values() for control, _ in _followed(spec)]:
+    for control in [control for spec in chains.values() for control, _ in _find_controls(spec)]:
         add(control, *channel_names(channels_of(control)))
     if planting.root:
         add(Anchor(armature_object, planting.root), "location")
-    return found
+    return by_object

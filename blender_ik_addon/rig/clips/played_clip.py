@@ -1,4 +1,4 @@
-"""A clip as arrays: where bones and objects are at each frame, and what their channels hold."""
+"""A clip as arrays: the places and channels of bones and objects at each frame."""
 
 from __future__ import annotations
 
@@ -16,20 +16,15 @@ from ..reading.world import array_of, channels_of
 
 
 class PlayedClip:
-    """What has been read at F frames.
+    """The places, channels and poses that were read at F frames.
 
     Attributes:
-        frames: Which ones.
-        poses: Of the armature object.
+        frames: Numbers of the frames.
+        poses: Poses of the armature object, one per frame.
     """
 
     def __init__(self, armature_object: bpy.types.Object, anchors: Iterable[Anchor]) -> None:
-        """Take what is to be read.
-
-        Args:
-            armature_object: The original object.
-            anchors: Objects and bones whose places and channels count.
-        """
+        """Take the original armature object, and the objects and bones to read."""
         self.frames: list[int] = []
         self.poses: list[Pose] = []
         self._object = armature_object
@@ -38,21 +33,21 @@ class PlayedClip:
         self._bases: list[Array] = []
 
     def read(self, frame: int) -> None:
-        """Note what stands there now.
+        """Read the present frame.
 
         Raises:
-            RigError: If something has no finite place.
+            RigError: If an object or a bone has no finite place.
         """
         self.frames.append(frame)
         self.poses.append(read_pose(self._object))
-        moved = [channels_of(each) for each in self._anchors]
-        shown = [
-            each.matrix if isinstance(each, bpy.types.PoseBone) else each.matrix_world
-            for each in moved
+        owners = [channels_of(owner) for owner in self._anchors]
+        matrices = [
+            owner.matrix if isinstance(owner, bpy.types.PoseBone) else owner.matrix_world
+            for owner in owners
         ]
-        places = np.array([array_of(each) for each in shown])
+        places = np.array([array_of(owner) for owner in matrices])
         self._places.append(places)
-        self._bases.append(np.array([array_of(each.matrix_basis) for each in moved]))
+        self._bases.append(np.array([array_of(owner.matrix_basis) for owner in owners]))
         if not np.isfinite(places).all():
             row = int(np.flatnonzero(~np.isfinite(places).all(axis=(1, 2)))[0])
             raise RigError(
@@ -61,17 +56,17 @@ class PlayedClip:
             )
 
     def place(self, anchor: Anchor) -> Array:
-        """Return where an object is in the world, or a bone in its armature, shape (F, 4, 4)."""
+        """Return the matrices of an object in the world, or a bone in its armature, (F, 4, 4)."""
         row = self._anchors.index(anchor)
         return np.array([places[row] for places in self._places])
 
     def basis(self, anchor: Anchor) -> Array:
-        """Return the matrices that its channels make, shape (F, 4, 4)."""
+        """Return the matrices of an object's or a bone's channels, shape (F, 4, 4)."""
         row = self._anchors.index(anchor)
         return np.array([bases[row] for bases in self._bases])
 
     def world(self, anchor: Anchor) -> Array:
-        """Return what takes a bone's place to the world; of an object nothing, shape (F, 4, 4)."""
+        """Return matrices from ``place`` to the world, identity for an object, shape (F, 4, 4)."""
         if not anchor.bone:
             return np.tile(np.eye(4), (len(self.frames), 1, 1))
         return self.place(Anchor(anchor.object))

@@ -1,4 +1,4 @@
-"""What each frame of a clip asks of the bones of a chain or tree: what they reached there."""
+"""The goals of a chain or tree in each frame of a clip: those that it reached there."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ..reading.rows import Alike, take_rows
 from ..reading.spaces import inverse, transform_direction
 from ..trees.driven import Driven
 
-# Limbs that bulge by less, in lengths of the chain, have no side.
-NO_SIDE = 1e-4
+# Bulge of a limb, in lengths of the chain, below which it has no side.
+MIN_LIMB_BULGE = 1e-4
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class PoledLimb(Alike):
 
     Attributes:
         root: Row of its first bone.
-        inner: Rows of the bones whose heads bulge.
+        inner: Rows of the bones between its ends.
         across: Unit vectors across its bulges and chords, shape (F, 3); zero without a side.
     """
 
@@ -43,14 +43,14 @@ class ReachedGoals:
     """The goals of F frames: effectors, turned tips and sides stay where they are.
 
     Attributes:
-        frames: The bones, a row a frame.
-        effectors: Armature space, shape (F, E, 3).
-        lengths: Of the ways to them, shape (F, E).
-        tips: Rows of the bones whose turns stay.
-        turns: Their orientations wxyz, shape (F, T, 4).
-        limbs: Those whose sides stay.
-        joints: What the joints allow; None where all turn freely.
-        locked: The channels of the bones as they were, whose locks hold; None where none does.
+        frames: The bones, one row per frame.
+        effectors: Positions of the effectors, armature space, shape (F, E, 3).
+        lengths: Lengths of the chains to the effectors, shape (F, E).
+        tips: Rows of the bones that keep their orientations.
+        turns: These orientations wxyz, shape (F, T, 4).
+        limbs: Limbs that keep their sides.
+        joints: Ranges of the joints; None where all turn freely.
+        locked: The recorded channels of the bones with their locks; None without locks.
     """
 
     frames: ChainFrames
@@ -67,10 +67,10 @@ class ReachedGoals:
         cls, driven: Driven, frames: ChainFrames, local: Array, locked: BoneChannels | None
     ) -> ReachedGoals:
         """Return the goals that local rotations wxyz (F, k, 4) reach."""
-        poses, hang = _posed(frames, local), driven.hanging
+        poses, hang = _pose(frames, local), driven.hanging
         lengths = frames.lengths(poses)
         tips = tuple(hang.tips[chain] for chain in driven.turning)
-        limbs = [_limb(driven, chain, poses, lengths[:, chain]) for chain in driven.poled]
+        limbs = [_find_limb(driven, chain, poses, lengths[:, chain]) for chain in driven.poled]
         return cls(
             frames,
             poses.joints[:, hang.count :],
@@ -84,22 +84,22 @@ class ReachedGoals:
 
     @property
     def is_held(self) -> bool:
-        """Whether ranges or locks hold any bone."""
+        """Whether any bone has a range or a lock."""
         return self.joints is not None or self.locked is not None
 
     def take(self, frames: Indices) -> Self:
-        """Return some of the frames."""
+        """Return the goals of some of the frames."""
         names = ("frames", "effectors", "lengths", "turns", "limbs")
-        taken = {name: take_rows(getattr(self, name), frames) for name in names}
+        replaced = {name: take_rows(getattr(self, name), frames) for name in names}
         locked = self.locked
         if locked is not None:
             columns = ("stored", "influence", "locks", "uses_4d_locks")
             rows = {name: getattr(locked, name)[frames] for name in columns}
             locked = replace(locked, **rows)
-        return replace(self, **taken, locked=locked)
+        return replace(self, **replaced, locked=locked)
 
     def hold(self, local: Array) -> Array:
-        """Return local rotations as ranges and locks leave them."""
+        """Return local rotations clamped to ranges and locks."""
         held = local if self.joints is None else self.joints.clamped(local)
         if self.locked is None:
             return held
@@ -107,72 +107,72 @@ class ReachedGoals:
         return self.locked.local_of(channels)
 
     def measure(self, local: Array) -> tuple[Array, Array]:
-        """Return what misses the goals (F, m), and its rates with turns (F, m, k, 3)."""
-        poses, hang = _posed(self.frames, local), self.frames.hanging
+        """Return the misses of the goals (F, m), and their derivatives by turns (F, m, k, 3)."""
+        poses, hang = _pose(self.frames, local), self.frames.hanging
         rates = _Rates(hang, poses)
-        found = []
+        parts = []
         for chain, carrier in enumerate(hang.carriers):
             length = self.lengths[:, chain, None]
             point = poses.joints[:, hang.count + chain]
-            moved = rates.of_point(point, hang.path(carrier)) / length[..., None, None]
-            found.append(((point - self.effectors[:, chain]) / length, moved))
-        now = _orientations(poses, self.tips)
-        left = rotation.multiply(now, rotation.conjugate(self.turns))
-        for number, tip in enumerate(self.tips):
-            missed = rotation.vector_from_quaternion(left[:, number])
-            found.append((missed, rates.of_turn(hang.path(tip))))
+            rate = rates.of_point(point, hang.path(carrier)) / length[..., None, None]
+            parts.append(((point - self.effectors[:, chain]) / length, rate))
+        present = _orientations(poses, self.tips)
+        difference = rotation.multiply(present, rotation.conjugate(self.turns))
+        for column, tip in enumerate(self.tips):
+            miss = rotation.vector_from_quaternion(difference[:, column])
+            parts.append((miss, rates.of_turn(hang.path(tip))))
         for limb in self.limbs:
-            found.append(self._aside(poses, rates, limb))
-        misses, turned = zip(*found, strict=True)
-        return np.concatenate(misses, axis=1), np.concatenate(turned, axis=1)
+            parts.append(self._find_bulge(poses, rates, limb))
+        misses, rates_by_goal = zip(*parts, strict=True)
+        return np.concatenate(misses, axis=1), np.concatenate(rates_by_goal, axis=1)
 
-    def _aside(self, poses: ChainPoses, rates: _Rates, limb: PoledLimb) -> tuple[Array, Array]:
-        """Return how far a limb bulges across its side, and the rates of that."""
+    def _find_bulge(self, poses: ChainPoses, rates: _Rates, limb: PoledLimb) -> tuple[Array, Array]:
+        """Return the bulge of a limb out of its plane, and the derivatives of that by turns."""
         heads, path, length = poses.joints, self.frames.hanging.path, self.lengths[:, 0]
-        offset = heads[:, list(limb.inner)].mean(axis=1) - heads[:, limb.root]
-        moved = np.mean([rates.of_point(heads[:, i], path(i)[1:]) for i in limb.inner], axis=0)
-        moved = moved - rates.of_point(heads[:, limb.root], path(limb.root)[1:])
+        middle = heads[:, list(limb.inner)].mean(axis=1) - heads[:, limb.root]
+        rate = np.mean([rates.of_point(heads[:, i], path(i)[1:]) for i in limb.inner], axis=0)
+        rate = rate - rates.of_point(heads[:, limb.root], path(limb.root)[1:])
         across = limb.across / length[:, None]
-        aside = np.einsum("fi,fi->f", across, offset)[:, None]
-        return aside, np.einsum("fi,fikj->fkj", across, moved)[:, None]
+        bulge = np.einsum("fi,fi->f", across, middle)[:, None]
+        return bulge, np.einsum("fi,fikj->fkj", across, rate)[:, None]
 
 
 class _Rates:
-    """How points and turns of posed bones move as bones turn in their own axes."""
+    """The derivatives of points and turns of posed bones by turns of bones in their own axes."""
 
     def __init__(self, hang: Hanging, poses: ChainPoses) -> None:
         self._hang, self._heads = hang, poses.joints
         self._axes: Array = poses.frames @ poses.rotations
         self._back = inverse(self._axes)
-        # How turns about axes that mirror or stretch are seen in armature space.
+        # The axes of turns in armature space, also under parents that mirror or stretch.
         size = np.cbrt(np.linalg.det(self._axes))[..., None, None]
-        self._seen: Array = self._back.swapaxes(-1, -2) * size
+        self._visible_axes: Array = self._back.swapaxes(-1, -2) * size
 
     def of_point(self, point: Array, path: Sequence[int]) -> Array:
-        """Return the rates of points (F, 3) with the bones above them, shape (F, 3, k, 3)."""
-        found, end = np.zeros((len(point), 3, self._axes.shape[1], 3)), point
+        """Return the derivatives of points (F, 3) by the bones above them, shape (F, 3, k, 3)."""
+        rates, end = np.zeros((len(point), 3, self._axes.shape[1], 3)), point
         for row in path:
             if row >= self._hang.count:
                 continue
             lever = transform_direction(self._back[:, row], end - self._heads[:, row])
             # Column j of this matrix is e_j x lever.
             turned = np.cross(np.eye(3), lever[:, None]).swapaxes(1, 2)
-            found[:, :, row] = self._axes[:, row] @ turned
+            rates[:, :, row] = self._axes[:, row] @ turned
             if row in self._hang.unturned:
                 end = self._heads[:, row]
-        return found
+        return rates
 
     def of_turn(self, path: Sequence[int]) -> Array:
-        """Return the rates of a bone's turn in armature space, shape (F, 3, k, 3)."""
-        found = np.zeros((len(self._axes), 3, self._axes.shape[1], 3))
+        """Return the derivatives of a bone's turn in armature space, shape (F, 3, k, 3)."""
+        rates = np.zeros((len(self._axes), 3, self._axes.shape[1], 3))
         for row in path:
-            found[:, :, row] = self._seen[:, row]
+            rates[:, :, row] = self._visible_axes[:, row]
             if row in self._hang.unturned:
                 break
-        return found
+        return rates
 
 
-def _posed(frames: ChainFrames, local: Array) -> ChainPoses:
+def _pose(frames: ChainFrames, local: Array) -> ChainPoses:
     return frames.posed(rotation.matrix_from_quaternion(local))
 
 
@@ -181,7 +181,7 @@ def _orientations(poses: ChainPoses, tips: Sequence[int]) -> Array:
     return rotation.quaternion_from_matrix(rotation.orientation(poses.matrices[:, list(tips)]))
 
 
-def _limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> PoledLimb:
+def _find_limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> PoledLimb:
     """Return the limb that a chain's pole turns."""
     hang, heads = driven.hanging, poses.joints
     path = hang.path(hang.carriers[chain])[::-1]
@@ -197,7 +197,7 @@ def _limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> Poled
     chord = chord / np.maximum(np.linalg.norm(chord, axis=1, keepdims=True), 1e-300)
     across = np.cross(chord, bulge)
     size = np.linalg.norm(across, axis=1, keepdims=True)
-    has_side = size > NO_SIDE * length[:, None]
+    has_side = size > MIN_LIMB_BULGE * length[:, None]
     return PoledLimb(
         rows[0], inner, np.where(has_side, across / np.where(has_side, size, 1.0), 0.0)
     )

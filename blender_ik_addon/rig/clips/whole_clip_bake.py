@@ -1,6 +1,6 @@
-"""Bake chains: play a range of frames in order, and key what the chains have written.
+"""Bake chains: play a range of frames in order, and key the channels that the chains write.
 
-Each frame as it plays, or all of them bettered once they are noted.
+Each frame is keyed as it was solved, or all frames are recorded and improved first.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from ..keying.written import Channel, reader, written_channels
 from ..live import live
 from ..reading.refusals import Refused, RigError
 from ..reading.spec import ChainSpec
-from .bettering import Clip
+from .bettering import BakedClip
 from .notes import Notes, Recorder
 
 CHANGED = "The armature has changed during the bake, so nothing is keyed: bake it again."
-# Of more frames that jump only so many are named.
-MOST_NAMED = 5
+# Largest count of jumping frames that a message names.
+MAX_JUMPS = 5
 
 
 class ClipBake(Recorder):
-    """The frames of a bake, noted and bettered together."""
+    """The recorded frames of a bake, which are improved together."""
 
-    _clip: Clip
+    _clip: BakedClip
 
     def __init__(
         self,
@@ -39,43 +39,43 @@ class ClipBake(Recorder):
         chains: Mapping[int, ChainSpec],
         smoothness: float,
     ) -> None:
-        """Take the scene that is played, the original object, its chains by index.
+        """Take the played scene, the original object, and its chains by index.
 
-        Smoothness is from 0, which changes frames around jumps only, to 1.
+        Smoothness is from 0, which changes only frames around jumps, to 1.
         """
         super().__init__(scene, armature_object, chains)
         self._smoothness = smoothness
 
     def bettered(self, notes: Notes | None = None) -> Iterator[object]:
-        """Better what has been noted, here or elsewhere; a chain a step."""
-        self._clip = Clip(self._object, self._chains, self, notes or self.notes())
+        """Improve frames that were recorded here or elsewhere; each step improves one chain."""
+        self._clip = BakedClip(self._object, self._chains, self, notes or self.notes())
         yield from self._clip.better(self._smoothness)
 
     def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
-        """Return what is to be keyed of channels in some rows of what was noted."""
-        names, keyed, bettered = self.skeleton.names, values.copy(), self._clip.channels()
+        """Return the values of channels to key, in some rows of the recorded frames."""
+        names, keyed, improved = self.skeleton.names, values.copy(), self._clip.channels()
         row_of = {names[bone]: row for row, bone in enumerate(self.bones.tolist())}
         for column, (bone, prop, component) in enumerate(channels):
             if prop.startswith("rotation"):
-                keyed[:, column] = bettered[list(rows), row_of[bone], component]
+                keyed[:, column] = improved[list(rows), row_of[bone], component]
         return keyed
 
     def left(self, index: int) -> str:
-        """Return why a chain is baked frame by frame; empty if it is not."""
-        return self._clip.left().get(index, "")
+        """Return the reason why a chain is baked frame by frame; empty if it is not."""
+        return self._clip.reasons().get(index, "")
 
     def jumps(self, index: int, frames: Sequence[int]) -> list[int]:
-        """Return the frames, of those that were noted, to which a chain still jumps."""
+        """Return the recorded frames to which a chain still jumps."""
         return [frames[row] for row in self._clip.jumps().get(index, ())]
 
     def sentences(self, frames: Sequence[int]) -> Iterator[str]:
-        """Yield what users should know of chains, with the frames that were noted."""
+        """Yield messages about chains for the user, with the numbers of recorded frames."""
         for index, spec in self._chains.items():
             if why := self.left(index):
                 yield f"Chain '{spec.name}' is baked frame by frame: {why}."
             jumps = [str(frame) for frame in self.jumps(index, frames)]
             if jumps:
-                shown = ", ".join([*jumps[:MOST_NAMED], *["..."] * (len(jumps) > MOST_NAMED)])
+                shown = ", ".join([*jumps[:MAX_JUMPS], *["..."] * (len(jumps) > MAX_JUMPS)])
                 yield (
                     f"Chain '{spec.name}' still jumps at these frames, as no other way leads"
                     f" there: {shown}"
@@ -84,13 +84,13 @@ class ClipBake(Recorder):
 
 @dataclass(frozen=True)
 class Keying:
-    """How a bake keys.
+    """Options for the keys of a bake.
 
     Attributes:
-        step: Every how many frames; the last one is always keyed.
-        tolerance: What keys that are left out may change, see ``reduction.needed``.
-        in_new_action: Whether into a copy of the action, and not into the action itself.
-        interpolation: Of the keys, as Blender names it.
+        step: Distance of keyed frames; the last frame is always keyed.
+        tolerance: Largest change by keys that are left out, as in ``reduction.needed``.
+        in_new_action: Whether the keys are in a copy of the action, not in the action itself.
+        interpolation: Interpolation of the keys, as Blender names it.
     """
 
     step: int = 1
@@ -107,27 +107,27 @@ def bake(
     keying: Keying,
     clip: ClipBake | None = None,
 ) -> Generator[int, None, tuple[int, ...]]:
-    """Key what live chains write to their bones in a range of frames, each played in its order.
+    """Key the channels that live chains write in a range of frames, played in their order.
 
-    Chains that go on from their last pose start from their keyed or stored one at the first frame,
-    so that the same comes out each time. Nothing is keyed before all frames are solved. Between
-    two of them anything may happen, also that the bake is given up: ``close`` it then. However it
-    ends, the scene stands at the frame where it stood before. Chains that are idle all the time
-    are left alone, unless there are no others.
+    Chains that continue from their last pose start from their keyed or stored pose at the first
+    frame, so that each bake has the same result. Nothing is keyed before all frames are solved.
+    Between two frames anything may happen; ``close`` the bake to cancel it. At the end the scene is
+    at the frame where it was before. Chains that are idle in all frames are not keyed; a bake with
+    no other chains is an error.
 
     Args:
-        scene: To play; its chains are live.
+        scene: Scene to play; its chains are live.
         armature_object: The original object.
-        chains: Settings by index.
-        frames: All from the first to the last.
-        keying: How to key them.
-        clip: What betters all frames together; None to key each as it was solved.
+        chains: Settings of the chains by index.
+        frames: All frames from the first to the last.
+        keying: Options for the keys.
+        clip: Improves all frames together; None to key each frame as it was solved.
 
     Yields:
-        Each frame once it is solved, and the last again while the clip is bettered.
+        Each frame once it is solved, and the last again while the clip is improved.
 
     Returns:
-        Indices of the chains that have been keyed.
+        Indices of the keyed chains.
 
     Raises:
         RigError: With one sentence that says what to do next.
@@ -137,19 +137,19 @@ def bake(
     (run,) = stepped(frames, keying.step)
     read = reader(armature_object, channels)
     with frame_kept(scene):
-        values, baked = yield from _played(scene, armature_object, chains, frames, run, read, clip)
-    place = {channel: column for column, channel in enumerate(channels)}
-    kept = written_channels(armature_object, [chains[index] for index in baked])
-    values = values[:, [place[channel] for channel in kept]]
+        values, baked = yield from _play(scene, armature_object, chains, frames, run, read, clip)
+    column_of = {channel: column for column, channel in enumerate(channels)}
+    baked_channels = written_channels(armature_object, [chains[index] for index in baked])
+    values = values[:, [column_of[channel] for channel in baked_channels]]
     if clip is not None:
-        values = clip.values(kept, [frame - frames.start for frame in run], values)
+        values = clip.values(baked_channels, [frame - frames.start for frame in run], values)
     if keying.in_new_action:
         give_new_action(armature_object)
-    key(armature_object, [run], kept, values, keying.tolerance, keying.interpolation)
+    key(armature_object, [run], baked_channels, values, keying.tolerance, keying.interpolation)
     return tuple(baked)
 
 
-def _played(
+def _play(
     scene: bpy.types.Scene,
     armature_object: bpy.types.Object,
     chains: Mapping[int, ChainSpec],
@@ -158,7 +158,7 @@ def _played(
     read: Callable[[], Array],
     clip: ClipBake | None,
 ) -> Generator[int, None, tuple[Array, list[int]]]:
-    """Play frames; return what was read at those of a run, and which chains were solved at any."""
+    """Play frames; return the values read at those of a run, and the chains that were solved."""
     values, idle = list[Array](), set(chains)
     keyed = set(run)
     for frame in played_unchanged(scene, [armature_object], frames, CHANGED):
@@ -167,7 +167,7 @@ def _played(
             if isinstance(outcome, Refused):
                 raise not_baked(spec.name, frame, outcome.text)
             if outcome is not None:
-                # None at some frames: its muting or influence is animated.
+                # It may be None at other frames: muting and influence can be animated.
                 idle.discard(index)
         if frame in keyed:
             values.append(read())
@@ -175,7 +175,7 @@ def _played(
             clip.note()
         yield frame
     if idle == set(chains):
-        # Not read at each frame: a status may read all keys, of which there is one a frame.
+        # This is not read at each frame: a status may read all keys, one per frame.
         first = min(idle)
         raise never_moved(chains[first].name, armature_object.chain_ik.chains[first].status)
     for _ in () if clip is None else clip.bettered():

@@ -1,1 +1,1 @@
-"""Solvers tried on one chain and compared, without changing the rig."""
+"""Comparison of all solvers on one chain, without changes to the rig."""

@@ -1,4 +1,4 @@
-"""What Blender's IK constraint makes of a chain, on a rig in a temporary scene."""
+"""Solve a chain by Blender's IK constraint, on a rig in a temporary scene."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ..reading.channels import MODE_NAMES, Pose
 from ..reading.world import WorldMatrices, array_of
 from ..tools import converting, pole_angles
 from ..tools.lengths import is_visible, length_in_words, length_unit
-from .comparing import Attempt, Compared, quickest, tried
+from .comparing import Attempt, Compared, measure_quickest, tried
 
-NAME = "Chain IK Compare"
+TEMPORARY_NAME = "Chain IK Compare"
 # Rounding of pose matrices in float32, as a share of their largest entry.
-SAME_MATRIX = 1e-5
+MATRIX_ROUNDING = 1e-5
 # The settings of bones that Blender's constraint uses.
-_RANGES = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
-_OF_BONES = ("ik_stretch", *[f"{name}_{axis}" for name in _RANGES for axis in "xyz"])
+_AXIS_SETTINGS = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
+_BONE_SETTINGS = ("ik_stretch", *[f"{name}_{axis}" for name in _AXIS_SETTINGS for axis in "xyz"])
 
 
 def constrain(compared: Compared) -> Attempt:
-    """Return the attempt of Blender's IK constraint, with those of chains that share its bones.
+    """Return the attempt of Blender's IK constraint, with constraints for chains that share bones.
 
     Raises:
         IKError: If there is no such constraint.
@@ -39,21 +39,21 @@ def constrain(compared: Compared) -> Attempt:
     trial = tried(compared, Solver.NEWTON)
     owner, chains, pose = compared.object, trial.driven.live_chains, trial.state.pose
     converting.check_solver(owner)
-    for each in chains:
-        converting.check_chain(each.plan, each.spec, owner.pose.bones)
+    for live_chain in chains:
+        converting.check_chain(live_chain.plan, live_chain.spec, owner.pose.bones)
     world = WorldMatrices(compared.update.depsgraph)
     with _temporary_scene() as scene:
         stage = _Stage(scene, compared.evaluated, pose)
-        above = int(trial.driven.skeleton.parents[trial.driven.bones[0]])
-        if above >= 0:
-            stage.hang(pose, above)
+        parent = int(trial.driven.skeleton.parents[trial.driven.bones[0]])
+        if parent >= 0:
+            stage.align_bone(pose, parent)
         without = stage.milliseconds()
-        for each in chains:
+        for live_chain in chains:
             # A constraint always starts from the pose without it.
-            pose.note("channels", each.plan.written, each.stored)
-            if each.stretch is not None:
-                pose.note("scale", each.plan.written, each.stretch.scale)
-            _add(stage, each, pose, world)
+            pose.note("channels", live_chain.plan.written, live_chain.stored)
+            if live_chain.stretch is not None:
+                pose.note("scale", live_chain.plan.written, live_chain.stretch.scale)
+            _add_constraint(stage, live_chain, pose, world)
         stage.show(pose)
         milliseconds = max(stage.milliseconds() - without, 0.0)
         joints = shown_joints(stage.evaluated, trial.live_chain.plan)
@@ -67,8 +67,8 @@ def constrain(compared: Compared) -> Attempt:
     return Attempt(status, residual, -1, milliseconds, joints)
 
 
-def _add(stage: _Stage, chain: LiveChain, pose: Pose, world: WorldMatrices) -> None:
-    """Give the bones of a stage the constraint that a chain would become."""
+def _add_constraint(stage: _Stage, chain: LiveChain, pose: Pose, world: WorldMatrices) -> None:
+    """Add the constraint to which a chain would be converted to the bones of a stage."""
     spec = chain.spec
     assert spec.target is not None
     constraint = stage.rig.pose.bones[spec.bone].constraints.new("IK")
@@ -92,7 +92,7 @@ class _Stage:
     def __init__(self, scene: bpy.types.Scene, shown: bpy.types.Object, pose: Pose) -> None:
         """Fill a scene with an evaluated armature object in a pose."""
         layer = scene.view_layers[0]
-        self._scene, self._origin = scene, bpy.data.objects.new(NAME, None)
+        self._scene, self._origin = scene, bpy.data.objects.new(TEMPORARY_NAME, None)
         scene.collection.objects.link(self._origin)
         layer.update()
         self._graph = cast(bpy.types.Depsgraph, layer.depsgraph)
@@ -102,20 +102,20 @@ class _Stage:
         bones = zip(self.rig.pose.bones, shown.pose.bones, strict=True)
         for (bone, original), mode in zip(bones, pose.modes.tolist(), strict=True):
             bone.rotation_mode = MODE_NAMES[mode]
-            for setting in _OF_BONES:
+            for setting in _BONE_SETTINGS:
                 setattr(bone, setting, getattr(original, setting))
         self.show(pose)
 
     def add(self, data: bpy.types.ID | None, matrix: Array) -> bpy.types.Object:
-        """Return a new object with any world matrix, also one that its channels could not hold."""
-        added = bpy.data.objects.new(NAME, data)
+        """Return a new object with any world matrix, also one that no channels can have."""
+        added = bpy.data.objects.new(TEMPORARY_NAME, data)
         self._scene.collection.objects.link(added)
         added.parent, added.matrix_parent_inverse = self._origin, Matrix(matrix.tolist())
         return added
 
     @property
     def evaluated(self) -> bpy.types.Object:
-        """The rig as it was evaluated last."""
+        """The rig after its last evaluation."""
         return self.rig.evaluated_get(self._graph)
 
     def _evaluate(self) -> None:
@@ -123,39 +123,39 @@ class _Stage:
         self._graph.update()
 
     def milliseconds(self) -> float:
-        """Return how long an evaluation takes."""
-        # The first one builds what later ones use.
+        """Return the time of an evaluation."""
+        # The first evaluation builds data that later ones use.
         self._evaluate()
-        return quickest(self._graph.update, self.rig.update_tag)
+        return measure_quickest(self._graph.update, self.rig.update_tag)
 
     def show(self, pose: Pose) -> None:
-        """Give the bones the channels of a pose, and evaluate it."""
-        every = np.arange(len(pose.modes))
+        """Set the channels of the bones to those of a pose, and evaluate the rig."""
+        bones = np.arange(len(pose.modes))
         for name in ("location", "scale"):
-            write_property(self.rig, name, every, getattr(pose, name))
-        write_rotation(self.rig, every, pose.modes, pose.rotation)
+            write_property(self.rig, name, bones, getattr(pose, name))
+        write_rotation(self.rig, bones, pose.modes, pose.rotation)
         self._evaluate()
 
-    def hang(self, pose: Pose, bone: int) -> None:
-        """Move the whole rig so that a bone is where a pose of the original rig has it.
+    def align_bone(self, pose: Pose, bone: int) -> None:
+        """Move the whole rig so that a bone has its place in a pose of the original rig.
 
-        There, constraints may have moved the bone, which this rig does not have.
+        There, constraints that this rig does not have may have moved the bone.
         """
-        there, matrix = array_of(self.evaluated.pose.bones[bone].matrix), pose.matrices[bone]
-        if np.abs(there - matrix).max() > SAME_MATRIX * np.abs(matrix).max():
-            moved = pose.world @ matrix @ np.linalg.inv(there)
-            self.rig.matrix_parent_inverse = Matrix(moved.tolist())
+        present, matrix = array_of(self.evaluated.pose.bones[bone].matrix), pose.matrices[bone]
+        if np.abs(present - matrix).max() > MATRIX_ROUNDING * np.abs(matrix).max():
+            aligned = pose.world @ matrix @ np.linalg.inv(present)
+            self.rig.matrix_parent_inverse = Matrix(aligned.tolist())
 
 
 @contextmanager
 def _temporary_scene() -> Iterator[bpy.types.Scene]:
-    """Yield a scene that is removed afterwards, with its objects and what handlers noted of it."""
-    scene = bpy.data.scenes.new(NAME)
+    """Yield a scene that is removed afterwards, with its objects and its cached graphs."""
+    scene = bpy.data.scenes.new(TEMPORARY_NAME)
     try:
         yield scene
     finally:
-        for known in [key for key in memory.graphs if key[0] == scene.session_uid]:
-            del memory.graphs[known]
-        for each in list(scene.objects):
-            bpy.data.objects.remove(each)
+        for removed in [key for key in memory.graphs if key[0] == scene.session_uid]:
+            del memory.graphs[removed]
+        for owner in list(scene.objects):
+            bpy.data.objects.remove(owner)
         bpy.data.scenes.remove(scene)

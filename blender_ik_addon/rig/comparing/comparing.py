@@ -1,4 +1,4 @@
-"""One chain solved by every solver; nothing on the rig changes."""
+"""Solve one chain by every solver, without changes to the rig."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ..batches.rig_state import Specs
-from ..clips.hung import turned_under
+from ..clips.hung import pose_under
 from ..planning.checks import check_scale
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import joints_in
@@ -30,7 +30,7 @@ from ..tools.trial import Trial
 from ..tools.wording import outcome_in_words
 from ..trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
 
-# Each solver, None for Blender's IK constraint, and whether Newton finishes what it leaves.
+# Solvers, None for Blender's IK constraint, and whether Newton finishes their results.
 CONTENDERS = (
     (Solver.TWO_BONE, True),
     (Solver.NEWTON, True),
@@ -43,20 +43,20 @@ CONTENDERS = (
     (None, True),
 )
 FROM_PRESENT = "One drag from the present pose"
-# The most repeats, and the seconds after which there are no more.
-REPEATS, ENOUGH = 8, 0.1
+# Largest count of repeats of a timing, and the seconds after which it ends.
+MAX_REPEATS, MAX_SECONDS = 8, 0.1
 NO_JOINTS = np.empty((0, 3))
 
 
 class Attempt(NamedTuple):
-    """What one solver makes of a chain; numbers are -1 where there is no pose.
+    """The result of one solver for a chain; numbers are -1 without a pose.
 
     Attributes:
-        status: One sentence: how it ended, or why it cannot solve this chain.
-        residual: From effector to target on its pose, in scene units.
-        iterations: How many it took; -1 also if unknown.
-        milliseconds: How long the solve takes.
-        joints: Of that pose, world space, shape (m + 1, 3); (0, 3) without a pose.
+        status: One sentence: the outcome, or why the solver cannot solve this chain.
+        residual: Distance from effector to target on its pose, in scene units.
+        iterations: Count of iterations; -1 also if it is unknown.
+        milliseconds: Time of the solve.
+        joints: Joints of the pose, world space, shape (m + 1, 3); (0, 3) without a pose.
     """
 
     status: str
@@ -67,13 +67,13 @@ class Attempt(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A chain to compare solvers on, as it is at one moment: what a trial of it reads.
+    """A chain on which solvers are compared, as it is at one moment.
 
     Attributes:
-        update: The graph as it was evaluated last.
+        update: The graph after its last evaluation.
         object: The original armature object.
-        specs: The settings of the chain, with those for Force whatever its solver, and of the
-            chains solved together with it, by index.
+        specs: Settings by index: of the chain, always with settings for Force, and of the chains
+            that are solved together with it.
         chain: Index of the chain.
     """
 
@@ -88,10 +88,10 @@ class Compared(NamedTuple):
         return self.object.evaluated_get(self.update.depsgraph)
 
     def check(self) -> None:
-        """Raise if the armature shows no pose that could be compared.
+        """Raise if the armature shows no pose to compare.
 
         Raises:
-            RigError: With what to do first.
+            RigError: With one sentence that says what to do first.
         """
         armature, evaluated = self.object.data, self.evaluated
         if armature.is_editmode:
@@ -102,11 +102,11 @@ class Compared(NamedTuple):
             )
         if not evaluated.is_evaluated:
             raise RigError("The armature is hidden, or not in this view layer: show it first.")
-        # The target cannot be brought into the space of one that is flat.
+        # A target has no place in the space of an armature with a scale of zero.
         check_scale(self.object, array_of(evaluated.matrix_world))
 
     def likeness(self) -> tuple[object, ...]:
-        """Return all that a comparison depends on, without references to Blender's data."""
+        """Return all inputs of a comparison, without references to Blender's data."""
         world, joints = WorldMatrices(self.update.depsgraph), read_joints(self.object)
         arrays = [*vars(read_pose(self.evaluated)).values()]
         arrays += [joints.is_locked, joints.low, joints.high, joints.stiffness]
@@ -119,11 +119,11 @@ class Compared(NamedTuple):
         return (*settings, *[array.tobytes() for array in arrays])
 
     def specs_with(self, solver: Solver, *, use_finish: bool = True) -> Specs:
-        """Return the settings of all chains, those of the compared one with another solver."""
-        own = self.specs[self.chain]
-        options = replace(own.options, solver=solver, use_finish=use_finish)
-        force = own.force if solver is Solver.FORCE else None
-        return {**self.specs, self.chain: replace(own, options=options, force=force)}
+        """Return the settings of all chains, with another solver for the compared chain."""
+        spec = self.specs[self.chain]
+        options = replace(spec.options, solver=solver, use_finish=use_finish)
+        force = spec.force if solver is Solver.FORCE else None
+        return {**self.specs, self.chain: replace(spec, options=options, force=force)}
 
 
 def solve(compared: Compared, solver: Solver, *, use_finish: bool) -> Attempt:
@@ -134,7 +134,7 @@ def solve(compared: Compared, solver: Solver, *, use_finish: bool) -> Attempt:
     """
     world = WorldMatrices(compared.update.depsgraph)
     trial = tried(compared, solver, use_finish=use_finish)
-    milliseconds = quickest(lambda: trial.solve(world), trial.start_again)
+    milliseconds = measure_quickest(lambda: trial.solve(world), trial.start_again)
     _pose_bones(trial)
     outcome, pose = trial.outcome(), trial.state.pose
     said = outcome_in_words(outcome, length_unit(compared.update.scene))
@@ -148,27 +148,29 @@ def solve(compared: Compared, solver: Solver, *, use_finish: bool) -> Attempt:
 
 
 def tried(compared: Compared, solver: Solver, *, use_finish: bool = True) -> Trial:
-    """Return a chain as it is with a solver, still to be solved.
+    """Return an unsolved trial of a chain with a solver.
 
-    It starts with the root where that is without the chain: Follow and bodies move it.
+    The root starts where it is without the chain: Follow and bodies move it.
 
     Raises:
-        RigError: If that cannot solve it.
+        RigError: If the solver cannot solve the chain.
     """
     home, (update, owner, specs, chain) = None, compared
     if solver is not Solver.FOLLOW and any(bone.is_dragged for bone in specs[chain].stored_pose):
-        # Some solvers leave the body of a chain as it is, and do not know where it was.
-        home = _home(Trial(update, owner, compared.specs_with(Solver.NEWTON), chain), update.frame)
-    wanted = compared.specs_with(solver, use_finish=use_finish)
-    trial = Trial(update, owner, wanted, chain, home)
+        # Some solvers do not move the body of a chain back to where it was.
+        home = _find_home(
+            Trial(update, owner, compared.specs_with(Solver.NEWTON), chain), update.frame
+        )
+    requested = compared.specs_with(solver, use_finish=use_finish)
+    trial = Trial(update, owner, requested, chain, home)
     if trial.refused and solver not in SOLVERS_OF_TREES:
         other, text = next(iter(trial.refused.items()))
         raise RigError(f"Then chain '{specs[other].name}' stands still: {text}")
     return trial
 
 
-def _home(trial: Trial, frame: float) -> Pose:
-    """Return the pose of a trial with the locations that bones have without its chain."""
+def _find_home(trial: Trial, frame: float) -> Pose:
+    """Return the pose of a trial with the locations of bones without its chain."""
     chain, state = trial.live_chain, trial.state
     state.pose.note("location", chain.plan.written, state.without(chain, frame, "location"))
     _pose_bones(trial)
@@ -176,27 +178,27 @@ def _home(trial: Trial, frame: float) -> Pose:
 
 
 def _pose_bones(trial: Trial) -> None:
-    """Put the bones of a trial where their channels put them under their parents."""
+    """Pose the bones of a trial by their channels, under their parents."""
     skeleton, pose = trial.driven.skeleton, trial.state.pose
     rotations = matrices_of(pose.rotation, pose.modes)
     for bone in trial.driven.bones.tolist():
         parent, row = int(skeleton.parents[bone]), np.array([bone])
         above = np.eye(4) if parent < 0 else pose.matrices[parent]
-        turned = turned_under(skeleton, bone, above[None], rotations[row], pose.scale[row])
+        turned = pose_under(skeleton, bone, above[None], rotations[row], pose.scale[row])
         head = skeleton.heads(row, pose.location[row])
         pose.matrices[bone, :3, :3] = turned[0]
         pose.matrices[bone, :3, 3] = transform_point(above, head)[0]
 
 
-def quickest(work: Callable[[], object], before: Callable[[], object]) -> float:
-    """Return the shortest time of several runs of some work, in milliseconds.
+def measure_quickest(work: Callable[[], object], prepare: Callable[[], object]) -> float:
+    """Return the shortest time of repeated runs of a function, in milliseconds.
 
     Args:
-        work: It is repeated only while that is cheap.
-        before: What has to be done before each run; its time does not count.
+        work: The function; it is repeated only while that is cheap.
+        prepare: Function to call before each run, which is not timed.
     """
-    timer = Timer(work, before)
+    timer = Timer(work, prepare)
     times = [timer.timeit(1)]
-    while len(times) <= REPEATS and sum(times) <= ENOUGH:
+    while len(times) <= MAX_REPEATS and sum(times) <= MAX_SECONDS:
         times.append(timer.timeit(1))
     return 1e3 * min(times)
