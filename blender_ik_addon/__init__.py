@@ -3,9 +3,9 @@
 Importing this package imports no Blender module, so that ``core`` works in any Python.
 """
 
-from .registering import in_order
+from .registering import make_registration
 
-register, unregister = in_order(
+register, unregister = make_registration(
     __name__,
     *("translations", "properties", "preferences", "operators"),
     *("panels", "overlay", "gizmos", "handlers", "clicks", "cli"),

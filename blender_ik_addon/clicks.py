@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import bpy
 
-from .events import Handler, listening
+from .events import Handler, make_handler_registration
 from .properties.lists import activate_chain_of
 from .rig.reading.spec import Anchor
 
@@ -121,4 +121,4 @@ _HANDLERS: dict[str, Handler] = {
 }
 
 
-register, unregister = listening(_HANDLERS, on_load)
+register, unregister = make_handler_registration(_HANDLERS, on_load)

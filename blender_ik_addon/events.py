@@ -16,7 +16,7 @@ def has_others(handlers: Iterable[Handler]) -> bool:
     return not all(f"{module}.".startswith(f"{__package__}.") for module in modules)
 
 
-def listening(
+def make_handler_registration(
     handlers: Mapping[str, Handler], forget: Callable[[], None]
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a function that appends handlers, also for later files, and one that removes them.

@@ -9,8 +9,8 @@ from typing import Literal
 
 import bpy
 
-from .events import Handler, has_others, listening
-from .properties.compared.kept import kept_of
+from .events import Handler, has_others, make_handler_registration
+from .properties.compared.kept import last_comparison
 from .properties.file_format import mark, upgrade
 from .properties.records import sync_anchors
 from .properties.renaming import follow_listed
@@ -18,7 +18,7 @@ from .properties.stored import SOURCE
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.update import Update, graph_key
-from .rig.tools.overrides import make_groups
+from .rig.tools.overrides import create_setting_groups
 
 _LOG = logging.getLogger(__name__)
 
@@ -192,7 +192,7 @@ def on_load(*_arguments: object) -> None:
     """Bring settings of older files up to date, and begin afresh."""
     upgrade(bpy.data.objects)
     for window_manager in bpy.data.window_managers:
-        kept_of(window_manager).forget()
+        last_comparison(window_manager).forget()
     live.memory.clear()
     _solve_shown()
 
@@ -206,7 +206,7 @@ def on_save(*_arguments: object) -> None:
     """Note that the settings in the file are of this version, and have overrides keep theirs."""
     mark(bpy.data.objects)
     for owner in bpy.data.objects:
-        make_groups(owner)
+        create_setting_groups(owner)
 
 
 _HANDLERS: dict[str, Handler] = {
@@ -232,8 +232,8 @@ def _forget() -> None:
         threads.clear()
 
 
-_listen, _stop_listening = listening(_HANDLERS, _forget)
-_listen_last, _stop_listening_last = listening(_LAST_HANDLERS, _forget)
+_listen, _stop_listening = make_handler_registration(_HANDLERS, _forget)
+_listen_last, _stop_listening_last = make_handler_registration(_LAST_HANDLERS, _forget)
 
 
 def register() -> None:

@@ -14,7 +14,7 @@ _BLENDER_NAME = re.compile(r"_(OT|PT|MT|UL|GT|GGT)_")
 _SETTINGS_BASES = ("PropertyGroup", "AddonPreferences")
 
 
-def in_order(package: str, *names: str) -> tuple[Callable[[], None], Callable[[], None]]:
+def make_registration(package: str, *names: str) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a function that registers parts of a package, and one that unregisters them.
 
     Args:

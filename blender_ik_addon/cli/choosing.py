@@ -12,7 +12,7 @@ from ..core import IKError
 from ..properties.chains import ChainGroup, chains_of
 from ..properties.records import chain_spec, live_rigs
 from ..rig.keying.baking import may_move
-from ..rig.keying.going_on import going_on
+from ..rig.keying.going_on import frame_dependent_rigs
 from ..rig.reading.spec import ChainSpec
 from .errors import CommandError, armature_error
 
@@ -78,7 +78,7 @@ def choose(
     rigs = [rig for rig in rigs if _matches(rig.name, armatures)]
     names = [settings.name for rig in rigs for settings in chains_of(rig)]
     _check(chains, names, "chain", "chains")
-    dependent = going_on(live_rigs(scene))
+    dependent = frame_dependent_rigs(live_rigs(scene))
     chosen = []
     for rig in rigs:
         matching = {

@@ -11,7 +11,7 @@ import numpy as np
 from ..properties.chains import chains_of
 from ..properties.records import chain_spec
 from ..rig.clips.whole_clip_bake import ClipBake
-from ..rig.keying.playing import frame_kept
+from ..rig.keying.playing import preserve_frame
 from .errors import warn
 from .parts import RigResults
 
@@ -33,7 +33,7 @@ def improve_clip(
         for chain in part.chains
     }
     clip, values = ClipBake(scene, rig, specs, smoothness), part.values.copy()
-    with frame_kept(scene, is_reading=True):
+    with preserve_frame(scene, is_reading=True):
         for is_movable in part.notes.is_movable.T:
             if is_movable.any():
                 scene.frame_set(part.frames[int(is_movable.argmax())])
@@ -42,7 +42,7 @@ def improve_clip(
     jumps: dict[int, tuple[int, ...]] = {}
     for run in runs:
         rows = [row_of[frame] for frame in run]
-        for _ in clip.bettered(part.notes.take(np.array(rows))):
+        for _ in clip.improve(part.notes.take(np.array(rows))):
             pass
         values[rows] = clip.values(part.channels, range(len(rows)), values[rows])
         for sentence in clip.sentences(run):
@@ -50,7 +50,7 @@ def improve_clip(
         for index in specs:
             jumps[index] = (*jumps.get(index, ()), *clip.jumps(index, run))
     chains = [
-        dataclasses.replace(chain, jumps=jumps[chain.index], left=clip.left(chain.index))
+        dataclasses.replace(chain, jumps=jumps[chain.index], left=clip.find_reason(chain.index))
         for chain in part.chains
     ]
     return dataclasses.replace(part, chains=tuple(chains), values=values)

@@ -15,11 +15,11 @@ import bpy
 import numpy as np
 
 from ..properties.records import plantable
-from ..rig.clips.planted_clip import Planting
+from ..rig.clips.planted_clip import PlantingOptions
 from ..rig.clips.planting import free_root, plant
-from ..rig.keying.baking import key, mute_for_good, stepped
+from ..rig.keying.baking import key, mute_permanently, select_frames
 from ..rig.keying.keys import check_keyable
-from ..rig.keying.playing import check_live, frame_kept, moments
+from ..rig.keying.playing import check_live, frames_to_evaluate, preserve_frame
 from . import chunks, jobs, report, saving
 from .arguments import DEPENDENT, INDEPENDENT, STDOUT
 from .choosing import ChosenChains, choose
@@ -74,7 +74,7 @@ def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
             warn(rig.object.name_full, problem)
         body = rig.object.chain_ik.body
         root, gives_way = free_root(rig.object, body.root), not options.keep_hips
-        planting = Planting(whole, body.floor, platform, root, gives_way)
+        planting = PlantingOptions(whole, body.floor, platform, root, gives_way)
         work = plant(scene, rig.object, chains, planting)
         try:
             for number in itertools.count(1):
@@ -109,7 +109,7 @@ def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
     first, with_values = _start_frame(options, frames), not options.report_only
     kind = {True: DEPENDENT, False: INDEPENDENT}
     played = [rig for rig in chosen if options.only in (None, kind[rig.goes_on])]
-    with frame_kept(scene):
+    with preserve_frame(scene):
         parts = play(
             scene,
             played,
@@ -171,7 +171,7 @@ def _is_clip(options: argparse.Namespace) -> bool:
 
 def _frame_runs(options: argparse.Namespace, scene: bpy.types.Scene) -> list[list[int]]:
     """Return the frames to play, in runs without gaps: all for a clip, otherwise the keyed ones."""
-    return stepped(_frames(options, scene), 1 if _is_clip(options) else options.step)
+    return select_frames(_frames(options, scene), 1 if _is_clip(options) else options.step)
 
 
 def _start_frame(options: argparse.Namespace, frames: Sequence[int]) -> int:
@@ -212,15 +212,15 @@ def _play_frames(
     """Play the frames here, or in several processes; the results are the same."""
     first = _start_frame(options, frames)
     if options.jobs == 1:
-        with frame_kept(scene):
+        with preserve_frame(scene):
             notes = with_values and _is_clip(options)
             return play(scene, chosen, frames, first, with_values=with_values, with_notes=notes)
     with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
         tasks = _tasks(options, chosen, frames, first, with_values=with_values)
         paths = [Path(folder, f"{i}.npz") for i in range(len(tasks))]
-        start = jobs.start()
+        start = jobs.start_command()
         process_jobs = [
-            jobs.Task([*start, *arguments, f"--output={path}"], in_words(part), count)
+            jobs.Job([*start, *arguments, f"--output={path}"], in_words(part), count)
             for (arguments, part, count), path in zip(tasks, paths, strict=True)
         ]
         jobs.run(process_jobs, options.jobs, print_progress)
@@ -246,7 +246,7 @@ def _tasks(
 
     def add(part: Sequence[int], only: str, start: int) -> None:
         arguments = [f"--frames={frame_list(part)}", f"--from={start}", f"--only={only}"]
-        count = len(moments(part, start, goes_on=only == DEPENDENT))
+        count = len(frames_to_evaluate(part, start, goes_on=only == DEPENDENT))
         tasks.append(([*common, *arguments], part, count))
 
     has_dependent = any(rig.goes_on for rig in chosen)
@@ -275,13 +275,13 @@ def _key_and_save(
     if _is_clip(options):
         pairs = zip(rigs, parts, strict=True)
         parts = [improve_clip(scene, rig, part, runs, options.smoothness) for rig, part in pairs]
-        keyed_runs = stepped(parts[0].frames, options.step)
+        keyed_runs = select_frames(parts[0].frames, options.step)
     for rig, part in zip(rigs, parts, strict=True):
         values = part.values[np.isin(part.frames, np.concatenate(keyed_runs))]
         key(rig, keyed_runs, part.channels, values, options.tolerance)
         if not options.keep_live:
             for chain in part.chains:
-                mute_for_good(rig, chain.index)
+                mute_permanently(rig, chain.index)
     # Show the pose of the new keys.
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     _save(options)

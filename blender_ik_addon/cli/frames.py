@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from ..rig.keying.baking import stepped
+from ..rig.keying.baking import select_frames
 
 # The last frame that Blender can go to: its MAXFRAME.
 MAX_FRAME = 1_048_574
@@ -39,7 +39,7 @@ def frames_of(text: str) -> tuple[int, ...]:
 
 def frame_list(frames: Iterable[int]) -> str:
     """Return frames in rising order as a short text that ``frames_of`` reads."""
-    runs = stepped(frames, 1)
+    runs = select_frames(frames, 1)
     return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 

@@ -19,7 +19,7 @@ from .errors import ERROR_PREFIX, CommandError
 
 # Runs of a job. A second run may succeed where the first was killed, for example by a shortage of
 # memory.
-TRIES = 2
+MAX_ATTEMPTS = 2
 ReportProgress = Callable[[int, int], None]
 """Called with the number of frames that have been played, and the number of all."""
 
@@ -27,7 +27,7 @@ PROGRESS = re.compile(r"frame (\d+) of \d+\s*")
 
 
 @dataclass(frozen=True)
-class Task:
+class Job:
     """One process.
 
     Attributes:
@@ -41,7 +41,7 @@ class Task:
     count: int
 
 
-def start() -> list[str]:
+def start_command() -> list[str]:
     """Return the command line of this program on the open file, with no more rights than here."""
     file = bpy.data.filepath
     if bpy.app.binary_path:
@@ -83,7 +83,7 @@ class _RunState:
     processes: set[subprocess.Popen[str]] = field(default_factory=set)
     is_over: bool = False
 
-    def attempt(self, number: int, job: Task) -> str | None:
+    def attempt(self, number: int, job: Job) -> str | None:
         """Run a job once; return None if it succeeded, otherwise the reason of the failure."""
         with self.lock:
             if self.is_over:
@@ -133,7 +133,7 @@ class _RunState:
         return is_first
 
 
-def run(all_jobs: Sequence[Task], jobs: int, tell: ReportProgress) -> None:
+def run(all_jobs: Sequence[Job], jobs: int, tell: ReportProgress) -> None:
     """Run jobs, at most ``jobs`` at a time, and a failed one a second time.
 
     Raises:
@@ -141,9 +141,9 @@ def run(all_jobs: Sequence[Task], jobs: int, tell: ReportProgress) -> None:
     """
     state = _RunState(tell, sum(job.count for job in all_jobs))
 
-    def finish(numbered: tuple[int, Task]) -> None:
+    def finish(numbered: tuple[int, Job]) -> None:
         number, job = numbered
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             why = state.attempt(number, job)
             if why is None:
                 return

@@ -13,10 +13,10 @@ from ..core import Status
 from ..core.algebra.arithmetic import Array
 from ..properties.chains import is_idle
 from ..properties.records import bones_of_chain
-from ..properties.status import left_of, status_with
+from ..properties.status import remaining_distance, status_from_outcome
 from ..rig.clips.notes import Notes, Recorder
 from ..rig.keying.baking import never_moved, not_baked
-from ..rig.keying.playing import moments, played
+from ..rig.keying.playing import frames_to_evaluate, played
 from ..rig.keying.written import Channel, reader, written_channels
 from ..rig.live import live
 from ..rig.posing.outcome import Outcome
@@ -131,7 +131,7 @@ def play(
         _RigRecorder(scene, rig, with_values=with_values, with_notes=with_notes) for rig in chosen
     ]
     goes_on = any(rig.goes_on for rig in chosen)
-    requested, order = set(frames), moments(frames, first, goes_on=goes_on)
+    requested, order = set(frames), frames_to_evaluate(frames, first, goes_on=goes_on)
     for number, frame in enumerate(played(scene, [rig.object for rig in chosen], order), 1):
         if frame in requested:
             for recorder in recorders:
@@ -195,12 +195,12 @@ def _result(
     frame: int, chosen: ChosenChains, index: int, outcome: Outcome | Refused | None
 ) -> Result:
     settings = chosen.settings(index)
-    text = status_with(settings, outcome)
+    text = status_from_outcome(settings, outcome)
     if is_idle(settings):
         return Result(frame, MUTED, text, None)
     if not isinstance(outcome, Outcome):
         return Result(frame, NOT_SOLVED, text, False)
-    status, residual = outcome.status, left_of(settings, outcome)
+    status, residual = outcome.status, remaining_distance(settings, outcome)
     is_reached = status is Status.REACHED and residual == outcome.residual
     count, limits_hit = int(outcome.iterations), tuple(outcome.held_by)
     return Result(frame, status.value, text, is_reached, residual, count, limits_hit)

@@ -1,8 +1,8 @@
 """The operators of the extension."""
 
-from ..registering import in_order
+from ..registering import make_registration
 
-register, unregister = in_order(
+register, unregister = make_registration(
     __name__,
     *("add", "characters.set_up", "characters.mirror", "characters.whole_body", "chains"),
     *("creatures", "joints", "matching.snap", "matching.apply", "matching.switch"),

@@ -10,9 +10,9 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..core import SolveOptions, Solver
 from ..core.algebra.arithmetic import Array
-from ..preferences.addon import CONTROLS, preferences, wants_pole
+from ..preferences.addon import CONTROLS, gets_pole, preferences
 from ..properties.chains import active_armature, chain_key, free_name, owner_of
-from ..properties.choices import OWN_WORDS, SOLVERS
+from ..properties.choices import LABEL_CONTEXT, SOLVERS
 from ..properties.controls.space_names import movers
 from ..properties.lists import add_chain
 from ..properties.records import bend_spec, bones_spec, controls_of_chain
@@ -20,17 +20,17 @@ from ..properties.settings import like_setting
 from ..properties.sharing import check_new, limb_of, live_chains
 from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
-from ..rig.controls.control_spaces import copy_spaces, hangs, label, move_to
+from ..rig.controls.control_spaces import copy_spaces, has_parent, label, move_to
 from ..rig.controls.default_poles import Placement, placement
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.reading.spec import Anchor, ChainSpec, NegativeScale, RotationBone, names_of_chains
 from ..rig.reading.world import channels_of
-from ..rig.tools.control_bones import takes_bones
+from ..rig.tools.control_bones import can_add_bones
 from ..rig.tools.controls import pole_control, target_control
-from ..rig.tools.fk_ik import held_elsewhere
-from ..rig.tools.restoring import is_off_its_keys
+from ..rig.tools.fk_ik import controls_off_goals
+from ..rig.tools.restoring import differs_from_keys
 from . import selection
 from .base import SKIP_SAVE, ChainOperator
 from .controls import NO_BONES, choose_control, make_controls, search_parents
@@ -92,7 +92,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
     solver: EnumProperty(
         name="Solver",
         description="How the bones find their way",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=(AUTOMATIC, *SOLVERS),
         options=SKIP_SAVE,
     )
@@ -150,7 +150,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         settings = add_chain(owner, spec, placed.bone_count, preferences(context), solver)
         store(settings)
         frame = selection.scene_of(context).frame_current_final
-        if is_off_its_keys(owner, bones_spec(settings), frame):
+        if differs_from_keys(owner, bones_spec(settings), frame):
             self.warn("The bones' keyframes differ from their pose: insert keys to keep it.")
         if is_animated(owner, owner.chain_ik.active_index):
             self.warn(
@@ -201,7 +201,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
             self.chain_count = spec.chain_count
         self.use_rotation = spec.use_rotation
         if not self.properties.is_property_set("use_pole"):
-            self.use_pole = wants_pole(context, placed.bone_count) and spec.pole is None
+            self.use_pole = gets_pole(context, placed.bone_count) and spec.pole is None
         choose_control(self, context)
         if not self.properties.is_property_set("use_snap"):
             # The operator may move a bone or an empty, but no other object.
@@ -225,7 +225,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         if spec.pole is None and self.use_pole:
             controls.append(pole_control(spec.name, placed, self.parent))
         new_controls = iter(make_controls(context, owner, controls, self.control))
-        if controls and self.control == "BONE" and not takes_bones(owner):
+        if controls and self.control == "BONE" and not can_add_bones(owner):
             self.tell(NO_BONES)
         target = spec.target or next(new_controls)
         return replace(spec, target=target, pole=spec.pole or next(new_controls, None))
@@ -235,7 +235,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         before = channels_of(target).matrix_basis.copy()
         move_to(target, tip)
         context.view_layer.update()
-        held_controls, name = held_elsewhere({target: tip}), label(target)
+        held_controls, name = controls_off_goals({target: tip}), label(target)
         self.warn_of_held(held_controls)
         if held_controls:
             channels_of(target).matrix_basis = before
@@ -284,7 +284,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
         settings.pole_target = pole.object
         settings.pole_subtarget = pole.bone
         target, _ = controls_of_chain(settings)
-        if target is not None and target != pole and not hangs(pole):
+        if target is not None and target != pole and not has_parent(pole):
             # Blender must evaluate the new pole before it gets a space.
             context.view_layer.update()
             copy_spaces(target, pole, movers())

@@ -8,7 +8,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ..properties.chains import ChainGroup, body_of, chain_key, chains_of, owner_of
 from ..properties.records import chain_spec, live_rigs
 from ..rig.clips.whole_clip_bake import ClipBake, Keying, bake
-from ..rig.keying.baking import may_move, mute_for_good
+from ..rig.keying.baking import may_move, mute_permanently
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from . import selection
 from .base import SKIP_SAVE, Stepwise
@@ -193,7 +193,7 @@ class POSE_OT_chain_ik_bake(ClipOperator):
             self.warn(sentence)
         for index in baked if self.mute else ():
             # By index, because playing frames makes references invalid.
-            mute_for_good(self._owner, index)
+            mute_permanently(self._owner, index)
         count = len(baked)
         chains = f"{count} chains" if count != 1 else "1 chain"
         self.tell(f"Baked {chains} from frame {self.frame_start} to {self.frame_end}")

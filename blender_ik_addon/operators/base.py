@@ -10,7 +10,7 @@ from typing import Any, Literal
 import bpy
 
 from ..core import IKError
-from ..translations import said, translate
+from ..translations import translate, translate_report
 from . import selection
 
 # For options that depend on the selection: Blender does not remember their last values.
@@ -72,15 +72,15 @@ class ChainOperator(bpy.types.Operator):
 
     def tell(self, text: object) -> None:
         """Report the result to the user."""
-        self.report({"INFO"}, said(text))
+        self.report({"INFO"}, translate_report(text))
 
     def warn(self, problem: object) -> None:
         """Report a problem to the user that did not stop the work."""
-        self.report({"WARNING"}, said(problem))
+        self.report({"WARNING"}, translate_report(problem))
 
     def refuse(self, problem: object) -> set[str]:
         """Report to the user why nothing is done."""
-        self.report({"ERROR"}, said(problem))
+        self.report({"ERROR"}, translate_report(problem))
         return {"CANCELLED"}
 
     def warn_of_held(self, names: Iterable[str]) -> None:
@@ -90,7 +90,7 @@ class ChainOperator(bpy.types.Operator):
                 f"Something else, such as a constraint, keeps '{name}' from where the pose has it:"
                 " undo this, and mute that first."
             )
-            self.report({"WARNING"}, said(sentence))
+            self.report({"WARNING"}, translate_report(sentence))
 
     def warn_of_readers(self, readers: Iterable[str]) -> None:
         """Warn of data whose drivers read removed properties."""
@@ -99,7 +99,7 @@ class ChainOperator(bpy.types.Operator):
             sentence = (
                 f"Drivers of {names} read what was removed: give them something else to read."
             )
-            self.report({"WARNING"}, said(sentence))
+            self.report({"WARNING"}, translate_report(sentence))
 
 
 class Stepwise(ChainOperator):
@@ -147,7 +147,9 @@ class Stepwise(ChainOperator):
         """Do the next steps, or stop; no other operator gets events meanwhile."""
         if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
             self.cancel(context)
-            self.report({"INFO"}, said(f"{self.bl_label} was stopped, so nothing has changed"))
+            self.report(
+                {"INFO"}, translate_report(f"{self.bl_label} was stopped, so nothing has changed")
+            )
             return {"CANCELLED"}
         return (
             self._run_steps(context, WORK_SECONDS) if event.type == "TIMER" else {"RUNNING_MODAL"}

@@ -13,14 +13,14 @@ from ..properties.chains import (
     owner_of,
 )
 from ..properties.controls.hierarchy import body_controls, forget_body
-from ..properties.lists import own_controls, remove_chain, toes_of
+from ..properties.lists import exclusive_controls, remove_chain, toes_of
 from ..properties.records import controls_of_chain
 from ..properties.stored import release, store
-from ..rig.controls.foot_roll import hangs_on
+from ..rig.controls.foot_roll import is_child_of
 from ..rig.keying.keys import unplayed_actions
 from ..rig.reading.refusals import listed
 from ..rig.reading.spec import names_of_chains
-from ..rig.tools.space_keys import carries
+from ..rig.tools.space_keys import has_followers
 from ..translations import translate
 from . import selection
 from .base import SKIP_SAVE, ChainOperator
@@ -47,7 +47,7 @@ class POSE_OT_chain_ik_remove(ChainOperator):
     )
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        if bpy.app.background or not own_controls(selection.chain(context)):
+        if bpy.app.background or not exclusive_controls(selection.chain(context)):
             return self.execute(context)
         self.delete_controls = True
         return self.ask(context)
@@ -56,17 +56,17 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         settings = selection.chain(context)
         owner = owner_of(settings)
         _, index = chain_key(settings)
-        controls = own_controls(settings) if self.delete_controls else []
+        controls = exclusive_controls(settings) if self.delete_controls else []
         toes = [
             toe
             for toe in toes_of(settings)
-            if any(hangs_on(control, controls) for control in own_controls(toe))
+            if any(is_child_of(control, controls) for control in exclusive_controls(toe))
         ]
-        controls += [control for toe in toes for control in own_controls(toe)]
+        controls += [control for toe in toes for control in exclusive_controls(toe)]
         is_last = self.delete_controls and len(chains_of(owner)) == 1 + len(toes)
         controls += body_controls(owner) if is_last else []
         # This may raise an error, so it comes before the first change.
-        is_carrying = carries(controls)
+        is_carrying = has_followers(controls)
         # Remove the chain before its toes: if that fails, nothing has changed.
         toe_indices = sorted((chain_key(toe)[1] for toe in toes), reverse=True)
         readers = remove_chain(settings, keep_pose=self.keep_pose)

@@ -9,7 +9,7 @@ import bpy
 from bpy.props import IntProperty
 
 from ..properties.chains import ChainGroup, owner_of, set_values
-from ..properties.compared.kept import kept_of, mark_of
+from ..properties.compared.kept import last_comparison, mark_of
 from ..properties.compared.solving import compare_solvers
 from ..rig.comparing.comparing import CONTENDERS, Attempt
 from . import selection
@@ -41,7 +41,7 @@ class POSE_OT_chain_ik_compare(Stepwise):
     def finish(self, context: bpy.types.Context, attempts: Sequence[Attempt]) -> None:
         """Store the results of the solvers, and show them."""
         frame = selection.scene_of(context).frame_current_final
-        kept_of(context.window_manager).keep(self._mark, attempts, frame)
+        last_comparison(context.window_manager).keep(self._mark, attempts, frame)
         _redraw(context)
 
 
@@ -60,16 +60,18 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        settings = kept_of(context.window_manager).chain
+        settings = last_comparison(context.window_manager).chain
         return NOTHING_COMPARED if settings is None else selection.problem_of(owner_of(settings))
 
     def act(self, context: bpy.types.Context) -> set[str]:
-        comparison = kept_of(context.window_manager)
+        comparison = last_comparison(context.window_manager)
         if self.index >= len(comparison.solvers) or not comparison.solvers[self.index].solver:
             return self.refuse(
                 "Blender's IK constraint is no solver of chains: press Convert Chains to get one."
             )
-        set_values(cast(ChainGroup, comparison.chain), comparison.solvers[self.index].chosen_by)
+        set_values(
+            cast(ChainGroup, comparison.chain), comparison.solvers[self.index].solver_settings
+        )
         return {"FINISHED"}
 
 
@@ -81,10 +83,10 @@ class POSE_OT_chain_ik_compare_clear(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        return "" if kept_of(context.window_manager).solvers else NOTHING_COMPARED
+        return "" if last_comparison(context.window_manager).solvers else NOTHING_COMPARED
 
     def act(self, context: bpy.types.Context) -> None:
-        kept_of(context.window_manager).forget()
+        last_comparison(context.window_manager).forget()
         _redraw(context)
 
 

@@ -17,14 +17,14 @@ from ..rig.keying.keys import remove_animation
 from ..rig.reading.spec import Anchor
 from ..rig.tools.control_bones import (
     add_edit_bones,
+    can_add_bones,
     check_controls,
     remove_empty_collections,
     rest_matrices,
     style_bones,
-    takes_bones,
 )
 from ..rig.tools.controls import Control, make_empty
-from ..rig.tools.space_keys import leave
+from ..rig.tools.space_keys import remove_spaces_of
 from .selection import scene_of
 
 NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
@@ -66,7 +66,7 @@ def make_controls(
         RigError: If a control cannot be a child of its parent; nothing is made then.
     """
     check_controls(armature_object, controls)
-    if kind == "EMPTY" or not controls or not takes_bones(armature_object):
+    if kind == "EMPTY" or not controls or not can_add_bones(armature_object):
         collection = _collection_beside(context, armature_object)
         return [Anchor(make_empty(collection, control)) for control in controls]
     matrices = rest_matrices(armature_object, controls)
@@ -83,7 +83,7 @@ def delete_controls(
 
     Objects and bones that have them as a space keep their pose, and their motion as keys.
     """
-    leave(anchors, scene_of(context))
+    remove_spaces_of(anchors, scene_of(context))
     bones = [anchor.bone for anchor in anchors if anchor.bone]
     places = _children_matrices(armature_object, bones)
     # Left-over keys and drivers would move a new control of the same name.

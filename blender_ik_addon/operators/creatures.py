@@ -9,8 +9,8 @@ from pathlib import Path
 import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
-from ..properties.chains import LONGEST_NAME, ChainGroup, owner_of
-from ..properties.forces import creature_text, take_creature
+from ..properties.chains import MAX_NAME_BYTES, ChainGroup, owner_of
+from ..properties.forces import apply_creature, creature_text
 from ..rig.anatomy.creature_files import LARGEST_CREATURE, InvalidCreatureError
 from . import selection
 from .base import SKIP_SAVE, ChainOperator
@@ -69,7 +69,7 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
         if self.creature == NONE:
             chain.force.creature = ""
             return {"FINISHED"}
-        creature = take_creature(chain, self._text(chain))
+        creature = apply_creature(chain, self._text(chain))
         if self.creature == TEXT and (text := _find_text(_text_name(chain))) is not None:
             text[CHECKSUM_KEY] = _checksum(text)
         owner_of(chain).update_tag()
@@ -148,7 +148,7 @@ def _text_name(chain: ChainGroup) -> str:
     with a checksum.
     """
     owner, name = (part.replace("/", "//") for part in (owner_of(chain).name, chain.name))
-    stem, room = f"{owner} / {name}", LONGEST_NAME - len(SUFFIX)
+    stem, room = f"{owner} / {name}", MAX_NAME_BYTES - len(SUFFIX)
     if len(stem.encode()) > room:
         checksum = hashlib.sha256(stem.encode()).hexdigest()[:CHECKSUM_LENGTH]
         start = stem.encode()[: room - CHECKSUM_LENGTH - 1].decode("utf-8", "ignore")

@@ -6,8 +6,8 @@ import bpy
 from bpy.props import EnumProperty, IntProperty
 
 from ..properties.chains import chains_of, owner_of
-from ..properties.choices import OWN_WORDS
-from ..properties.joints.own import take_over
+from ..properties.choices import LABEL_CONTEXT
+from ..properties.joints.own import copy_bone_settings
 from ..properties.joints.selected import JointChanges, copy_joint, set_presets
 from ..properties.lists import copy_joints, remove_joint
 from ..properties.records import bones_of_chain
@@ -81,7 +81,7 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
                 f"Bone '{inside[0]}' has a joint already: change that one in the list."
             )
         for name in names:
-            take_over(chain.joints.add(), owner.pose.bones[name])
+            copy_bone_settings(chain.joints.add(), owner.pose.bones[name])
         chain.active_joint_index = len(chain.joints) - 1
         owner.update_tag()
         if len(selected) > 1:
@@ -133,7 +133,7 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
     preset: EnumProperty(
         name="Joint",
         description="What the selected bones are",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=[(each.name, each.value, about) for each, about in PRESET_TOOLTIPS.items()],
         options={"SKIP_SAVE"},
     )

@@ -12,7 +12,7 @@ from bpy.props import BoolProperty, StringProperty
 
 from ..preferences.addon import preferences
 from ..properties.chains import ChainGroup, owner_of
-from ..properties.choices import OF_NEW_CHAINS, OF_ONE_CHAIN
+from ..properties.choices import CHAIN_SPECIFIC_SETTINGS, NEW_CHAIN_SETTINGS
 from ..properties.settings import ChainSettings
 from ..rig.reading.refusals import RigError
 from . import selection
@@ -25,7 +25,7 @@ SHIPPED = str(Path(__file__).parents[1])
 """The folder in which the presets of the extension are."""
 HIDDEN: set[Literal["HIDDEN", "SKIP_SAVE"]] = {"HIDDEN", "SKIP_SAVE"}
 # Settings that belong to one chain of one rig, or to its part in a body. Presets leave them alone.
-RIG_SETTINGS = OF_ONE_CHAIN | {
+RIG_SETTINGS = CHAIN_SPECIFIC_SETTINGS | {
     *("chain_count", "pole_mode", "pole_lean", "pole_angle", "use_flip_bend"),
     *("influence", "creature"),
     *("weight", "priority", "use_pin", "pull", "planted"),
@@ -96,7 +96,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
         defaults = preferences(context)
         for path in before.keys() - set_paths - MEASURED_SETTINGS:
             default = _property(path).default
-            value = getattr(defaults, path) if path in OF_NEW_CHAINS else default
+            value = getattr(defaults, path) if path in NEW_CHAIN_SETTINGS else default
             if before[path] != value:
                 group, _, name = path.rpartition(".")
                 setattr(getattr(settings, group) if group else settings, name, value)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..properties.chains import ChainGroup, active_armature, active_chain, chains_of, owner_of
 from ..properties.choices import uses
-from ..properties.records import bones_of_chains, moved_by_hand
+from ..properties.records import bones_of_chains, existing_controls
 from ..properties.settings import ChainSettings
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
@@ -177,7 +177,7 @@ def selected_chains(context: bpy.types.Context, owner: bpy.types.Object) -> list
         settings
         for settings, driven in zip(chains_of(owner), bones_of_chains(owner), strict=True)
         if any((owner, name) in bones for name in (settings.bone, *driven))
-        or any(map(is_selected, moved_by_hand(settings)))
+        or any(map(is_selected, existing_controls(settings)))
     ]
 
 

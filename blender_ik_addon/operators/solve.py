@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..core import IKError, SolveOptions, Solver
-from ..properties.choices import OWN_WORDS, SOLVERS, TOLERANCE
+from ..properties.choices import LABEL_CONTEXT, SOLVERS, TOLERANCE
 from ..properties.settings import like_setting
 from ..properties.stored import check_free
 from ..rig.controls.default_poles import placement
@@ -33,7 +33,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
     solver: EnumProperty(
         name="Solver",
         description="How the bones find their way",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=(AUTOMATIC, *SOLVERS),
     )
     bone: StringProperty(

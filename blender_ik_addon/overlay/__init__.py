@@ -1,5 +1,5 @@
 """Chains in the 3D viewport: drawn only, nothing can be grabbed."""
 
-from ..registering import in_order
+from ..registering import make_registration
 
-register, unregister = in_order(__name__, "known", "popover", "viewport")
+register, unregister = make_registration(__name__, "known", "popover", "viewport")

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import bpy
 
 from ..preferences.colours import LOOKS, colours
-from ..properties.status import state_of_ending
-from ..rig.batches.batch import Ending
+from ..properties.status import state_of_summary
+from ..rig.batches.batch import SolveSummary
 
 Rgba = tuple[float, float, float, float]
 
@@ -45,9 +45,9 @@ class Colours(NamedTuple):
     back: Rgba
     plate: Rgba
 
-    def of_ending(self, ending: Ending | None) -> Rgba:
+    def of_summary(self, summary: SolveSummary | None) -> Rgba:
         """Return the colour of a chain by how its last solve ended."""
-        colour: Rgba = getattr(self, LOOKS[state_of_ending(ending)].colour)
+        colour: Rgba = getattr(self, LOOKS[state_of_summary(summary)].colour)
         return colour
 
 

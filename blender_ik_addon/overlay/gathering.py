@@ -15,14 +15,14 @@ from ..core import IKError, Status
 from ..core.algebra.arithmetic import Array
 from ..properties.chains import active_armature, active_chain, chain_key, owner_of
 from ..properties.records import chain_spec
-from ..rig.batches.batch import Ending
+from ..rig.batches.batch import SolveSummary
 from ..rig.live import live
-from ..rig.posing.outcome import left_after
+from ..rig.posing.outcome import gap_after_constraints
 from ..rig.reading.update import graph_key
-from ..rig.shapes.chain_lines import PosedBones, are_near, read_posed
+from ..rig.shapes.chain_lines import EvaluatedPose, are_drawable, read_evaluated_pose
 from ..rig.shapes.chain_shape import (
     CompiledShape,
-    Place,
+    WorldPoint,
     compile_shape,
     find_places,
     place_shape,
@@ -93,7 +93,7 @@ class ShownRig(NamedTuple):
 
     rig: bpy.types.Object
     cached: CachedRig
-    posed: PosedBones
+    posed: EvaluatedPose
     is_solved: bool
 
 
@@ -109,7 +109,7 @@ def gather(
     if not shown_rigs:
         return strokes
     visible = _read_chains(shown_rigs, cache, graph)
-    if not are_near(visible.points):
+    if not are_drawable(visible.points):
         # The status of a chain says why its bones have no finite positions.
         shown_rigs = [
             shown for shown in map(_drop_far_chains, shown_rigs) if shown.cached.rows is not None
@@ -142,7 +142,7 @@ def _find_shown_rigs(
         cached = cache.rig(rig)
         if cached.rows is None:
             continue
-        posed = read_posed(rig.evaluated_get(graph), len(cached.skeleton.names))
+        posed = read_evaluated_pose(rig.evaluated_get(graph), len(cached.skeleton.names))
         if posed is not None:
             is_solved = use_live and rig.data.pose_position == "POSE"
             shown_rigs.append(ShownRig(rig, cached, posed, is_solved))
@@ -160,13 +160,13 @@ def _read_chains(
     shown_rigs: list[ShownRig], cache: OverlayCache, graph: bpy.types.Depsgraph
 ) -> VisibleChains:
     """Return the chains of armature objects in their present pose."""
-    targets: list[Place] = []
-    endings: list[Ending | None] = []
+    targets: list[WorldPoint] = []
+    summaries: list[SolveSummary | None] = []
     scene_uids, key = cache.find_scene_uids(graph), graph_key(graph)
     for rig, cached, posed, is_solved in shown_rigs:
         targets += find_places(cached.anchors, graph, rig, cached.skeleton, posed, scene_uids)
         solved = cached.solved if is_solved else (-1,) * len(cached.solved)
-        endings += live.memory.endings(key, rig.session_uid, solved)
+        summaries += live.memory.summaries(key, rig.session_uid, solved)
     rows = cache.join([shown.cached for shown in shown_rigs])
     points = rows.place([shown.posed for shown in shown_rigs])
     # The sum is finite if all three numbers are. For three numbers this is faster than NumPy.
@@ -175,18 +175,20 @@ def _read_chains(
     is_constrained = [flag for shown in shown_rigs for flag in shown.cached.constrained]
     for number in [number for number in aimed if is_constrained[number]]:
         joints = points[slice(*rows.starts[number : number + 2].tolist())]
-        endings[number] = _after_constraints(endings[number], joints, places[number])
+        summaries[number] = _after_constraints(summaries[number], joints, places[number])
     has_pin = [flag for shown in shown_rigs for flag in shown.cached.pinned]
     pinned = [number for number in aimed if has_pin[number]]
-    return VisibleChains(rows, points, places, aimed, pinned, endings)
+    return VisibleChains(rows, points, places, aimed, pinned, summaries)
 
 
-def _after_constraints(ending: Ending | None, joints: Array, target: Array) -> Ending | None:
+def _after_constraints(
+    summary: SolveSummary | None, joints: Array, target: Array
+) -> SolveSummary | None:
     """Return the ending of a chain's solve; LIMITED if constraints moved the tip off afterwards."""
-    if ending is None:
+    if summary is None:
         return None
-    gap = left_after(ending.residual, joints[-1], target, joints)
-    return ending if gap is None else ending._replace(status=Status.LIMITED, residual=gap)
+    gap = gap_after_constraints(summary.residual, joints[-1], target, joints)
+    return summary if gap is None else summary._replace(status=Status.LIMITED, residual=gap)
 
 
 def _add_active(
@@ -220,7 +222,7 @@ def _add_active(
     pole = np.array(find_places([shape.spec.pole], graph, rig, cached.skeleton, posed, uids)[0])
     target = visible.targets[number] if number in visible.aimed else None
     points = visible.points[slice(*visible.rows.starts[number : number + 2].tolist())]
-    placed = place_shape(shape, points, posed, target, pole if are_near(pole) else None)
+    placed = place_shape(shape, points, posed, target, pole if are_drawable(pole) else None)
     add_active(strokes, placed, items, view.colours)
 
 

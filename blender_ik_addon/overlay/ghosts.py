@@ -11,8 +11,8 @@ import numpy as np
 from bpy.app.translations import pgettext_iface
 
 from ..preferences.colours import ghost_colours, width_of
-from ..properties.choices import OWN_WORDS
-from ..properties.compared.kept import kept_of
+from ..properties.choices import LABEL_CONTEXT
+from ..properties.compared.kept import last_comparison
 from .batches import draw_lines, make_batch
 from .colours import Rgba, read_colours
 from .dots import draw_dots
@@ -51,9 +51,9 @@ class Ghost(NamedTuple):
     is_chosen: bool = False
 
 
-def ghosts(context: bpy.types.Context) -> list[Ghost]:
+def find_ghosts(context: bpy.types.Context) -> list[Ghost]:
     """Return the ghosts to draw in a viewport; empty if nothing is compared, or they are off."""
-    compared = kept_of(context.window_manager)
+    compared = last_comparison(context.window_manager)
     if not compared.show_ghosts or compared.chain is None:
         return []
     space = context.space_data
@@ -68,7 +68,7 @@ def ghosts(context: bpy.types.Context) -> list[Ghost]:
     ]
 
 
-def side_by_side(places: Sequence[PixelPlace], line: float) -> list[PixelPlace]:
+def spread_names(places: Sequence[PixelPlace], line: float) -> list[PixelPlace]:
     """Return places of names that do not overlap; a name moves below the names before it.
 
     Args:
@@ -92,7 +92,7 @@ def _chosen_last(drawn: Sequence[Ghost]) -> list[Ghost]:
 
 def draw_in_scene() -> None:
     """Draw the lines of the ghosts."""
-    context, drawn = bpy.context, ghosts(bpy.context)
+    context, drawn = bpy.context, find_ghosts(bpy.context)
     if not drawn:
         return
     size, width = (context.region.width, context.region.height), width_of(context, "ghost_width")
@@ -107,7 +107,7 @@ def draw_in_scene() -> None:
 
 def draw_on_screen() -> None:
     """Draw the dots of the ghosts, and the names of their solvers."""
-    context, drawn = bpy.context, ghosts(bpy.context)
+    context, drawn = bpy.context, find_ghosts(bpy.context)
     if not drawn:
         return
     # The scale is zero in background mode.
@@ -125,9 +125,9 @@ def draw_on_screen() -> None:
     pixels[:, 0] += NAME_OFFSET * scale
     # Tips behind the eye have no pixels.
     visible = np.isfinite(pixels[:, 0]).nonzero()[0].tolist()
-    places = side_by_side(pixels[visible].tolist(), LINE_HEIGHT * scale)
+    places = spread_names(pixels[visible].tolist(), LINE_HEIGHT * scale)
     texts = [
-        (pgettext_iface(drawn[i].name, OWN_WORDS), drawn[i].colour, x, y)
+        (pgettext_iface(drawn[i].name, LABEL_CONTEXT), drawn[i].colour, x, y)
         for i, (x, y) in zip(visible, places, strict=True)
     ]
     write(texts, scale, colours.plate)

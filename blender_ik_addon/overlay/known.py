@@ -9,14 +9,14 @@ from typing import Any
 import bpy
 
 from ..core.clips.contacts import Planted
-from ..events import Handler, listening
+from ..events import Handler, make_handler_registration
 from ..properties.chains import ChainGroup, body_of, chains_of, is_idle
 from ..properties.records import bones_spec, target_and_pole
 from ..properties.status import constrained_bones
 from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none
-from ..rig.reading.skeleton import Skeleton, compiled
-from ..rig.reading.spec import Anchor, bones_asked
+from ..rig.reading.skeleton import Skeleton, compile_skeleton
+from ..rig.reading.spec import Anchor, get_bone_settings
 from ..rig.reading.world import uids_in
 from ..rig.shapes.chain_lines import ChainRows
 from ..rig.shapes.chain_shape import CompiledShape
@@ -59,12 +59,12 @@ class CachedRig:
 
     def read(self, armature_object: bpy.types.Object) -> None:
         """Read the settings of the chains again; bones and plans only if they have changed."""
-        skeleton = compiled(armature_object, self.skeleton)
+        skeleton = compile_skeleton(armature_object, self.skeleton)
         cached = self.plans if skeleton is self.skeleton else []
         self.skeleton, settings = skeleton, chains_of(armature_object)
         shapes = self.compiled.items() if cached else ()
         self.compiled = {index: pair for index, pair in shapes if pair[0] is not None}
-        requests = [bones_asked(chain) for chain in settings]
+        requests = [get_bone_settings(chain) for chain in settings]
         if [request for request, _ in cached] != requests or not cached:
             self.plans = [
                 (request, plan_or_none(skeleton, bones_spec(chain)))
@@ -210,7 +210,7 @@ class OverlayCache:
         uid = armature_object.session_uid
         cached = self.rigs.get(uid)
         if cached is None:
-            cached = self.rigs[uid] = CachedRig(compiled(armature_object))
+            cached = self.rigs[uid] = CachedRig(compile_skeleton(armature_object))
         elif uid not in self.outdated:
             return cached
         cached.read(armature_object)
@@ -224,7 +224,7 @@ def full_name(member: bpy.types.Object) -> FullName:
     return member.name, None if library is None else library.filepath
 
 
-known = OverlayCache()
+cache = OverlayCache()
 
 
 def is_on(scene: bpy.types.Scene) -> bool:
@@ -248,15 +248,15 @@ def _note(
     if depsgraph is None or depsgraph.mode != "VIEWPORT":
         return
     if is_on(scene):
-        known.note(depsgraph, is_new_frame=is_new_frame)
+        cache.note(depsgraph, is_new_frame=is_new_frame)
     else:
         # While the overlay is off, changes are not noted, so the cache may be outdated.
-        known.clear()
+        cache.clear()
 
 
 def on_history(*_arguments: object) -> None:
     """Clear the cache after a load, undo or redo has replaced the data."""
-    known.clear()
+    cache.clear()
 
 
 _HANDLERS: dict[str, Handler] = {
@@ -268,4 +268,4 @@ _HANDLERS: dict[str, Handler] = {
 }
 
 
-register, unregister = listening(_HANDLERS, known.clear)
+register, unregister = make_handler_registration(_HANDLERS, cache.clear)

@@ -11,9 +11,9 @@ from ..core import Status
 from ..core.algebra.arithmetic import Array
 from ..core.clips.contacts import Planted
 from ..rig.anatomy.soles import soles, up_in
-from ..rig.batches.batch import Ending
+from ..rig.batches.batch import SolveSummary
 from ..rig.reading.spaces import transform_point
-from ..rig.shapes.chain_lines import ChainRows, PosedBones
+from ..rig.shapes.chain_lines import ChainRows, EvaluatedPose
 from ..rig.shapes.chain_shape import ChainShape
 from ..rig.shapes.limit_outlines import PlacedLimits
 from .colours import FAINT_ALPHA, FILL_ALPHA, PLANE_ALPHA, Colours, with_alpha
@@ -49,7 +49,7 @@ class VisibleChains(NamedTuple):
         targets: World space, shape (c, 3); not finite for chains without a target.
         aimed: Indices of the chains that have a target.
         pinned: Indices of those that are pinned in a body as well.
-        endings: Ending of each chain's last solve; None if it was not solved.
+        summaries: SolveSummary of each chain's last solve; None if it was not solved.
     """
 
     rows: ChainRows
@@ -57,7 +57,7 @@ class VisibleChains(NamedTuple):
     targets: Array
     aimed: list[int]
     pinned: list[int]
-    endings: list[Ending | None]
+    summaries: list[SolveSummary | None]
 
 
 def add_chains(
@@ -76,7 +76,7 @@ def add_chains(
         colours: Their colours.
         to_words: Returns a length with its unit; an empty text if the length is too small to see.
     """
-    rgba = np.array([colours.of_ending(ending) for ending in chains.endings])
+    rgba = np.array([colours.of_summary(summary) for summary in chains.summaries])
     rows, points = chains.rows, chains.points
     if items.show_chains:
         strokes.thick.add(points.take(rows.ends, axis=0), rgba.take(rows.chain_of_ends, axis=0))
@@ -112,10 +112,10 @@ def _add_gaps(
     """Add the gaps between effectors and the targets that they do not reach."""
     missed: list[tuple[int, str]] = []
     for chain in chains.aimed:
-        ending = chains.endings[chain]
-        if ending is None or ending.status is Status.REACHED:
+        summary = chains.summaries[chain]
+        if summary is None or summary.status is Status.REACHED:
             continue
-        if text := to_words(ending.residual):
+        if text := to_words(summary.residual):
             missed.append((chain, text))
     if not missed:
         return
@@ -160,7 +160,9 @@ def _add_limits(strokes: Strokes, limits: PlacedLimits, colours: Colours) -> Non
     strokes.dots.add(limits.present, colours.present)
 
 
-def add_contacts(strokes: Strokes, cached: CachedRig, posed: PosedBones, colours: Colours) -> None:
+def add_contacts(
+    strokes: Strokes, cached: CachedRig, posed: EvaluatedPose, colours: Colours
+) -> None:
     """Add a ringed dot below each planted heel and toe; the colour shows which of them stand.
 
     Args:

@@ -23,7 +23,7 @@ from .batches import (
 from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
-from .known import is_on, known
+from .known import cache, is_on
 from .strokes import Strokes
 from .words import draw_words
 
@@ -41,17 +41,17 @@ def find_drawn(context: bpy.types.Context) -> tuple[Strokes, Colours] | None:
         return None
     if not context.space_data.overlay.show_overlays:
         return None
-    known.settle()
+    cache.settle()
     colours = read_colours(context)
-    content = find_view(context, known, colours)
+    content = find_view(context, cache, colours)
     if content is None:
         return None
     view, rigs = content
-    drawn = known.drawn.get(view)
+    drawn = cache.drawn.get(view)
     if drawn is None:
-        if len(known.drawn) == MAX_VIEWS:
-            known.drawn.clear()
-        drawn = known.drawn[view] = upload(gather(context, known, view, rigs))
+        if len(cache.drawn) == MAX_VIEWS:
+            cache.drawn.clear()
+        drawn = cache.drawn[view] = upload(gather(context, cache, view, rigs))
     return drawn, colours
 
 
@@ -64,7 +64,7 @@ def draw_in_scene() -> None:
     context = bpy.context
     content = find_drawn(context)
     if content is None:
-        known.last_drawn = None
+        cache.last_drawn = None
         return
     drawn, colours = content
     size, view = _size(context), context.region_data
@@ -72,7 +72,7 @@ def draw_in_scene() -> None:
     gpu.state.depth_test_set("NONE")
     line_width, joint_size = width_of(context, "line_width"), width_of(context, "joint_size")
     # ``draw_on_screen`` uses the same strokes.
-    known.last_drawn = drawn, colours, joint_size
+    cache.last_drawn = drawn, colours, joint_size
     draw_scene(drawn, size, line_width)
     view_to_world = view.view_matrix.inverted_safe()
     eye = view_to_world.translation if view.is_perspective else None
@@ -88,10 +88,10 @@ def draw_in_scene() -> None:
 
 def draw_on_screen() -> None:
     """Draw the dots and words of chains."""
-    context, content = bpy.context, known.last_drawn
+    context, content = bpy.context, cache.last_drawn
     if content is None:
         return
-    known.last_drawn = None
+    cache.last_drawn = None
     drawn, colours, joint_size = content
     matrix = context.region_data.perspective_matrix
     # The scale is zero in background mode.

@@ -1,5 +1,5 @@
 """The panels and menus. They draw only."""
 
-from ..registering import in_order
+from ..registering import make_registration
 
-register, unregister = in_order(__name__, "sidebar", "bone", "menus")
+register, unregister = make_registration(__name__, "sidebar", "bone", "menus")

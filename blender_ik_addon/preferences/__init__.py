@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..registering import in_order
+from ..registering import make_registration
 from . import logs
 from .addon import preferences
 
-_register, unregister = in_order(__name__, "addon", "logs", "pie_key")
+_register, unregister = make_registration(__name__, "addon", "logs", "pie_key")
 
 
 def register() -> None:

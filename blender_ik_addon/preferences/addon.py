@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty
 
-from ..properties.choices import OF_NEW_CHAINS, OWN_WORDS, SOLVERS
+from ..properties.choices import LABEL_CONTEXT, NEW_CHAIN_SETTINGS, SOLVERS
 from ..properties.settings import like_setting
 from . import logs, pie_key
 
@@ -25,7 +25,7 @@ CONTROLS = (
     ("BONE", "Bones", "Bones of the same armature, so that all is posed in pose mode"),
     ("EMPTY", "Empties", "Empty objects"),
 )
-_NEW_CHAIN_FIELDS = ("solver_of_two", "solver", *OF_NEW_CHAINS, "pole", "control")
+_NEW_CHAIN_FIELDS = ("solver_of_two", "solver", *NEW_CHAIN_SETTINGS, "pole", "control")
 COLOURS = (
     *("idle_colour", "reached_colour", "held_colour", "missed_colour"),
     *("reach_colour", "pole_colour", "limit_colour"),
@@ -69,7 +69,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     solver_of_two: EnumProperty(
         name="Solver, Two Bones",
         description="The algorithm of new chains of two bones that share none with other chains",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=SOLVERS_OF_TWO,
         default="TWO_BONE",
         options=set(),
@@ -78,7 +78,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
         name="Solver, Others",
         description="The algorithm of all other new chains. Those that share bones take Newton"
         " where this one cannot solve them",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=SOLVERS_OF_MORE,
         default="NEWTON",
         options=set(),
@@ -152,7 +152,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
     log_level: EnumProperty(
         name="Log",
         description="What is written to the console",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=logs.LEVELS,
         default="WARNING",
         options=set(),
@@ -204,7 +204,7 @@ def preferences(context: bpy.types.Context | None = None) -> ChainPreferences:
     return cast(ChainPreferences, stored or _Defaults())
 
 
-def wants_pole(context: bpy.types.Context, bone_count: int) -> bool:
+def gets_pole(context: bpy.types.Context, bone_count: int) -> bool:
     """Tell whether a new chain with this number of bending bones gets a pole."""
     pole = preferences(context).pole
     return pole == "ALWAYS" or (pole == "TWO" and bone_count == 2)

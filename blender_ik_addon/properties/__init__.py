@@ -1,7 +1,7 @@
 """The settings of chains, and their conversion to frozen records."""
 
-from ..registering import in_order
+from ..registering import make_registration
 
-register, unregister = in_order(
+register, unregister = make_registration(
     __name__, *("joints.own", "forces", "settings", "object_settings", "compared.kept")
 )

@@ -16,7 +16,7 @@ EXTENSIBLE: set[Literal["LIBRARY_OVERRIDABLE", "USE_INSERTION"]] = {
     "USE_INSERTION",
 }
 # Longest name of a bone in Blender, in bytes.
-LONGEST_NAME = 63
+MAX_NAME_BYTES = 63
 # Name of new chains.
 DEFAULT_NAME = "Chain"
 ANCHORS = (("target", "subtarget"), ("pole_target", "pole_subtarget"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import Solver
-from ..rig.reading.spec import CARRIED
+from ..rig.reading.spec import CARRIED_ONLY
 from .chains import ChainGroup, body_of, owner_of
 
-OWN_WORDS = "Chain IK"
+LABEL_CONTEXT = "Chain IK"
 """Context of labels that Blender itself translates in another sense: Lead as the metal."""
 SOLVERS = (
     ("TWO_BONE", "Two-Bone", "One exact formula for two bones, such as arms and legs"),
@@ -97,9 +97,9 @@ POLE_MODES = (
 TOLERANCE: dict[str, Any] = {"default": 1e-5, "min": 0.0, "precision": 6, "subtype": "DISTANCE"}
 """Keywords of properties that hold an accepted distance to a target; in scene units."""
 
-OF_NEW_CHAINS = ("start_from", "use_limits", "tolerance", "iterations")
+NEW_CHAIN_SETTINGS = ("start_from", "use_limits", "tolerance", "iterations")
 """Settings that new chains take from the preferences."""
-OF_ONE_CHAIN = frozenset(
+CHAIN_SPECIFIC_SETTINGS = frozenset(
     (
         *("rna_type", "name", "bone", "target", "subtarget", "pole_target", "pole_subtarget"),
         *("space", "pole_space", "mute", "joints", "active_joint_index"),
@@ -129,4 +129,4 @@ def uses(settings: ChainGroup, name: str) -> bool:
 
 def can_move_body(settings: ChainGroup) -> bool:
     """Tell whether the target of a chain can move the body of its object."""
-    return body_of(owner_of(settings)) is not None and Solver(settings.solver) not in CARRIED
+    return body_of(owner_of(settings)) is not None and Solver(settings.solver) not in CARRIED_ONLY

@@ -14,15 +14,15 @@ import numpy as np
 
 from ..core import IKError
 from ..core.algebra.arithmetic import Array
-from ..rig.keying.keyed_looks import frames_of, looked_at
-from ..rig.keying.moving import Moving
-from ..rig.keying.renumbering import Renumbering, is_animated, places_without
+from ..rig.keying.keyed_looks import frames_of, visit_frames
+from ..rig.keying.moving import SettingMove
+from ..rig.keying.renumbering import Renumbering, indices_without, is_animated
 from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.order import PlannedChain
 from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
-from ..rig.reading.chain_plan import ChainPlan, check, plan_or_none, planned, shown_joints
+from ..rig.reading.chain_plan import ChainPlan, check, plan_chain, plan_or_none, shown_joints
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import ChainSpec, names_of_chains
@@ -84,7 +84,10 @@ class _UnchangedRig:
 
     def _all_joints(self) -> dict[SourceKey, Array]:
         """Return the joints by key at the f frames, world space, shape (f, m + 1, 3) each."""
-        poses = [self._joints(), *(self._joints() for _ in looked_at(self.scene, self._key_frames))]
+        poses = [
+            self._joints(),
+            *(self._joints() for _ in visit_frames(self.scene, self._key_frames)),
+        ]
         self.depsgraph.update()
         return {key: np.array([joints[key] for joints in poses]) for key in self._plans}
 
@@ -113,7 +116,7 @@ class _UnchangedRig:
         Raises:
             IKError: If it cannot follow them.
         """
-        plan = planned(self.skeleton, spec)
+        plan = plan_chain(self.skeleton, spec)
         moved_by = check(self.owner, plan, spec, self.present)
         check_pose(self.owner, self.pose, plan)
         check_channels(plan, self.pose.rotation[plan.written])
@@ -125,7 +128,7 @@ class _UnchangedRig:
         return pole_angles.root_axes(chain, self.pose, channels)
 
     def keeps_shown_pose(
-        self, spec: ChainSpec, plan: ChainPlan, settings: Any, moving: Moving
+        self, spec: ChainSpec, plan: ChainPlan, settings: Any, moving: SettingMove
     ) -> bool:
         """Tell whether the shown pose has to become the pose to start from.
 
@@ -135,7 +138,7 @@ class _UnchangedRig:
         is_whole = (
             not settings.mute
             and settings.influence == 1.0
-            and not converting.may_grow(self.owner, plan)
+            and not converting.can_grow(self.owner, plan)
         )
         names = set(plan.names)
         fades = any(map(moving.animates, ("influence", "mute", "enabled")))
@@ -258,13 +261,13 @@ def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) 
         angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(chain))
         angle_change = pole_angles.change_of(angle_of, spec.pole_angle)
     if rig.keeps_shown_pose(spec, plan, constraint, moving):
-        converting.take_shown_pose(owner, rig.evaluated, rig.pose, plan)
+        converting.write_evaluated_pose(owner, rig.evaluated, rig.pose, plan)
     bending = len(plan.segments) - plan.bends_without_tip
     solver = "TWO_BONE" if bending == 2 else "NEWTON"
     named_spec = replace(spec, name=free_name(names_of_chains(owner), spec.name))
     settings = add_chain(owner, named_spec, bending, solver=solver)
-    copy_settings(constraint, settings, converting.SHARED)
-    settings.use_stretch = constraint.use_stretch and converting.may_grow(owner, plan)
+    copy_settings(constraint, settings, converting.SHARED_SETTINGS)
+    settings.use_stretch = constraint.use_stretch and converting.can_grow(owner, plan)
     settings.pole_angle = math.remainder(angle_change.of_key(spec.pole_angle), math.tau)
     if not settings.mute:
         store(settings)
@@ -291,7 +294,7 @@ def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> st
     if has_linked(owner, chains, [index]):
         raise RigError("It comes from a library and cannot be removed here: mute it instead.")
     # This raises if keys cannot follow.
-    Renumbering(owner, places_without(len(chains), index))
+    Renumbering(owner, indices_without(len(chains), index))
     settings = chains[index]
     spec = chain_spec(settings)
     chain = rig.chain(spec, index)

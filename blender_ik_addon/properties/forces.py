@@ -14,7 +14,7 @@ from ..rig.anatomy.creature_files import Creature, Curve, parse_creature, write_
 from ..rig.planning.acting_forces import creature_of
 from ..rig.reading.spec import Easing, ForceSpec
 from .chains import KEYABLE, NOT_KEYABLE, ChainGroup, set_values
-from .choices import OWN_WORDS
+from .choices import LABEL_CONTEXT
 
 MODES = (
     ("EXACT", "Exact", "Each joint turns by the torque of the pull: its lever times the force"),
@@ -110,7 +110,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     fastest: FloatProperty(
         name="Max Speed",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="How far a joint turns in a second at most; in degrees. 0: no limit",
         min=0.0,
         soft_max=20.0,
@@ -136,7 +136,7 @@ def force_spec(settings: ForceSettings, animated: ForceSettings) -> ForceSpec:
     )
 
 
-def take_creature(chain: ChainGroup, text: str) -> Creature:
+def apply_creature(chain: ChainGroup, text: str) -> Creature:
     """Apply a creature file to a chain, with the solver Force; return the creature.
 
     A creature that the settings can express is stored in them, any other one as text.

@@ -7,18 +7,18 @@ from typing import cast
 import bpy
 
 from ..core import Solver
-from ..rig.controls.foot_roll import control_above, hangs_on, is_mechanism, mechanism_of
-from ..rig.keying.renumbering import Renumbering, places_without
+from ..rig.controls.foot_roll import control_above, is_child_of, is_mechanism, mechanism_of
+from ..rig.keying.renumbering import Renumbering, indices_without
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
-from ..rig.reading.spec import OF_BONES, Anchor, ChainSpec
+from ..rig.reading.spec import BONE_SETTINGS, Anchor, ChainSpec
 from ..rig.tools.overrides import has_linked
-from ..rig.trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
+from ..rig.trees.shared_bones import TREE_SOLVERS
 from .chains import ANCHORS, ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
-from .choices import OF_NEW_CHAINS
+from .choices import NEW_CHAIN_SETTINGS
 from .controls.hierarchy import is_control
-from .joints.own import slides_of, take_over
-from .records import anchors_of, bones_of_chain, bones_of_chains, moved_by_hand
+from .joints.own import copy_bone_settings, slides_of
+from .records import anchors_of, bones_of_chain, bones_of_chains, existing_controls
 from .sharing import shares_bones
 from .stored import release
 
@@ -46,16 +46,16 @@ def add_chain(
     group.active_index = len(group.chains) - 1
     settings.name = spec.name
     # The tip comes last: from then on the chain has bones.
-    names = ("pole_mode", "pole_lean", "pole_angle", *reversed(OF_BONES))
+    names = ("pole_mode", "pole_lean", "pole_angle", *reversed(BONE_SETTINGS))
     copy_settings(spec, settings, names)
     if new is not None and not solver:
         shares = shares_bones(settings)
         solver = new.solver_of_two if bone_count == 2 and not shares else new.solver
-        if shares and Solver(solver) not in SOLVERS_OF_TREES:
+        if shares and Solver(solver) not in TREE_SOLVERS:
             solver = Solver.NEWTON.value
     settings.solver = solver
     if new is not None:
-        copy_settings(new, settings, OF_NEW_CHAINS)
+        copy_settings(new, settings, NEW_CHAIN_SETTINGS)
     for anchor, (name, bone) in zip((spec.target, spec.pole), ANCHORS, strict=True):
         if anchor is not None:
             setattr(settings, name, anchor.object)
@@ -73,7 +73,7 @@ def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> Non
         clicked: A bone of this or another armature, or an object.
     """
     chains = chains_of(armature_object)
-    indices = [i for i, chain in enumerate(chains) if clicked in moved_by_hand(chain)]
+    indices = [i for i, chain in enumerate(chains) if clicked in existing_controls(chain)]
     if not indices and clicked.object == armature_object:
         driven = bones_of_chains(armature_object)
         indices = [i for i, bones in enumerate(driven) if clicked.bone in bones]
@@ -103,7 +103,7 @@ def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
             f"Chain '{chains[index].name}' comes from a library and cannot be removed here: mute it"
             " instead."
         )
-    places = places_without(len(chains), index)
+    places = indices_without(len(chains), index)
     renumbering = Renumbering(owner, places)
     settings = chains[index]
     if not keep_pose:
@@ -138,7 +138,7 @@ def remove_joint(settings: ChainGroup) -> list[str]:
             f"The joint of bone '{joints[index].bone}' comes from a library and cannot be removed"
             " here: change it instead."
         )
-    places = places_without(len(joints), index)
+    places = indices_without(len(joints), index)
     renumbering = Renumbering(owner, places, chain)
     joints.remove(index)
     settings.active_joint_index = _next_active(index, places)
@@ -173,13 +173,13 @@ def copy_joints(settings: ChainGroup) -> list[str]:
     renumbering = Renumbering(owner, [places.pop(joint.bone, None) for joint in joints], chain)
     joints.clear()
     for name in jointed:
-        take_over(joints.add(), owner.pose.bones[name], slides.get(name))
+        copy_bone_settings(joints.add(), owner.pose.bones[name], slides.get(name))
     settings.active_joint_index = 0
     owner.update_tag()
     return renumbering.carry_out()
 
 
-def own_controls(settings: ChainGroup) -> list[Anchor]:
+def exclusive_controls(settings: ChainGroup) -> list[Anchor]:
     """Return the controls made for a chain that no other chain follows, with their mechanisms.
 
     Objects that share an armature share its bones.
@@ -190,9 +190,9 @@ def own_controls(settings: ChainGroup) -> list[Anchor]:
         if owner.type == "ARMATURE"
         for chain in chains_of(owner)
         if chain != settings
-        for anchor in moved_by_hand(chain)
+        for anchor in existing_controls(chain)
     }
-    anchors = [anchor for anchor in moved_by_hand(settings) if _identity(anchor) not in shared]
+    anchors = [anchor for anchor in existing_controls(settings) if _identity(anchor) not in shared]
     # If the control of a mechanism was deleted, the mechanism's first bone stands for it.
     # Target and pole may be the same.
     controls = [item for item in dict.fromkeys(anchors) if is_control(item) or is_mechanism(item)]
@@ -214,5 +214,6 @@ def toes_of(settings: ChainGroup) -> list[ChainGroup]:
     return [
         toe
         for toe in chains_of(owner_of(settings))
-        if toe != settings and any(hangs_on(moved, mechanism) for moved in moved_by_hand(toe))
+        if toe != settings
+        and any(is_child_of(moved, mechanism) for moved in existing_controls(toe))
     ]

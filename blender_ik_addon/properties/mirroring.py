@@ -7,12 +7,12 @@ import bpy
 from ..rig.anatomy.bone_names import opposite
 from ..rig.reading.refusals import RigError
 from .chains import ChainGroup, owner_of, set_values
-from .choices import OF_ONE_CHAIN
+from .choices import CHAIN_SPECIFIC_SETTINGS
 from .joints.selected import has_mirrored_axes, values_of
 from .records import bones_of_chain, drivers_of
 
 # Settings that a mirrored chain does not take over, and the group ``force``, copied by itself.
-NOT_COPIED = OF_ONE_CHAIN | {"force"}
+NOT_COPIED = CHAIN_SPECIFIC_SETTINGS | {"force"}
 NEGATED = ("pole_angle",)
 
 

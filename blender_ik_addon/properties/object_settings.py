@@ -18,7 +18,7 @@ from ..rig.live import live
 from .chains import (
     EXTENSIBLE,
     KEYABLE,
-    LONGEST_NAME,
+    MAX_NAME_BYTES,
     NOT_KEYABLE,
     NOT_SHOWN,
     OVERRIDABLE,
@@ -114,13 +114,13 @@ class BodySettings(bpy.types.PropertyGroup):
         name="Root",
         description="The bone of the hips, which carries all limbs: the torso. Set Up Limbs finds"
         " it. Empty: no body",
-        maxlen=LONGEST_NAME,
+        maxlen=MAX_NAME_BYTES,
         **NOT_KEYABLE | {"update": change_root},
     )
     held_root: StringProperty(
         name="Held Root",
         description="The root whose spaces the body has muted",
-        maxlen=LONGEST_NAME,
+        maxlen=MAX_NAME_BYTES,
         **NOT_SHOWN,
     )
     influence: FloatProperty(

@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 
 from ..core import IKError, Lead, SolveOptions, Solver
-from ..rig.clips.feet import may_stand
+from ..rig.clips.feet import find_contact_chains
 from ..rig.clips.planting import check_plantable
 from ..rig.controls.foot_roll import control_above
 from ..rig.keying.baking import may_move
@@ -25,7 +25,7 @@ from ..rig.reading.animation import animated_paths
 from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import (
-    OF_BONES,
+    BONE_SETTINGS,
     Anchor,
     BodyGoal,
     ChainSpec,
@@ -33,10 +33,10 @@ from ..rig.reading.spec import (
     PoleMode,
     RotationBone,
     StartFrom,
-    bones_asked,
+    get_bone_settings,
 )
 from ..rig.reading.update import Update
-from ..rig.tools.restoring import driven_by_all
+from ..rig.tools.restoring import driven_names
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
 from .forces import force_spec
 from .joints.own import joint_spec
@@ -152,12 +152,12 @@ def may_be_planted(armature_object: bpy.types.Object) -> set[int]:
     chains = enumerate(chains_of(armature_object))
     plans = {i: plan_or_none(skeleton, bones_spec(settings)) for i, settings in chains}
     known = {i: plan for i, plan in plans.items() if plan is not None}
-    return plans.keys() - known.keys() | may_stand(known)
+    return plans.keys() - known.keys() | find_contact_chains(known)
 
 
 def bones_spec(settings: ChainGroup) -> ChainSpec:
     """Return a record with the bones of a chain, without other settings, which may be invalid."""
-    bone_settings = dict(zip(OF_BONES, bones_asked(settings), strict=True))
+    bone_settings = dict(zip(BONE_SETTINGS, get_bone_settings(settings), strict=True))
     bone_settings["rotation_bone"] = RotationBone(settings.rotation_bone)
     options = SolveOptions(solver=Solver(settings.solver))
     return ChainSpec(settings.name, **bone_settings, options=options, body=_body_goal(settings))
@@ -207,7 +207,7 @@ def bones_of_chain(settings: ChainGroup, *, with_body: bool = False) -> list[str
         settings: The settings of the chain.
         with_body: Whether to append the bones of its body that carry it.
     """
-    return driven_by_all(owner_of(settings), [_driven_bones_spec(settings, with_body=with_body)])[0]
+    return driven_names(owner_of(settings), [_driven_bones_spec(settings, with_body=with_body)])[0]
 
 
 def bones_of_chains(
@@ -216,7 +216,7 @@ def bones_of_chains(
     """Return the names of the bones of all chains of an object, in the order of its list."""
     chains = chains_of(armature_object)
     specs = [_driven_bones_spec(settings, with_body=with_body) for settings in chains]
-    return driven_by_all(armature_object, specs) if specs else []
+    return driven_names(armature_object, specs) if specs else []
 
 
 def drivers_of(
@@ -290,7 +290,7 @@ def controls_of_chain(settings: ChainGroup) -> tuple[Anchor | None, Anchor | Non
     return target and control_above(target), pole
 
 
-def moved_by_hand(settings: ChainGroup) -> list[Anchor]:
+def existing_controls(settings: ChainGroup) -> list[Anchor]:
     """Return the controls that users move for target and pole, without missing ones."""
     return [control for control in controls_of_chain(settings) if control is not None]
 

@@ -11,7 +11,7 @@ import bpy
 from ..rig.live.renames import Renamed, renamed_since, seen_bones
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.refusals import RigError
-from .chains import ANCHORS, LONGEST_NAME, NOT_KEYABLE, ChainGroup, chains_of, object_of, owner_of
+from .chains import ANCHORS, MAX_NAME_BYTES, NOT_KEYABLE, ChainGroup, chains_of, object_of, owner_of
 
 UpdateCallback = Callable[[Any, bpy.types.Context], None]
 
@@ -72,7 +72,7 @@ def bone_name_keywords(name: str, on_change: UpdateCallback) -> dict[str, Any]:
             setattr(settings, name, bone)
         on_change(settings, context)
 
-    return NOT_KEYABLE | {"maxlen": LONGEST_NAME, "update": update}
+    return NOT_KEYABLE | {"maxlen": MAX_NAME_BYTES, "update": update}
 
 
 def _rename_root(

@@ -33,9 +33,9 @@ from .chains import (
     tag,
 )
 from .choices import (
+    LABEL_CONTEXT,
     LEADS,
     NEGATIVE_SCALES,
-    OWN_WORDS,
     PLANTED,
     POLE_MODES,
     ROTATION_BONES,
@@ -108,7 +108,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="How many bones the chain has, counted from the tip bone up its parents; 0:"
         " all up to the first",
         min=0,
@@ -119,7 +119,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Solver",
         description="How the bones find their way to the target. The panels show what this one"
         " uses",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=SOLVERS,
         default="NEWTON",
         **NOT_KEYABLE | {"update": change_solver},
@@ -137,7 +137,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     pole_target: PointerProperty(
         name="Pole Target",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="The object that the chain bends toward, such as one in front of a knee",
         type=bpy.types.Object,
         **ANCHOR_KEYWORDS,
@@ -151,7 +151,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_space: space_properties("POLE")
     pole_angle: FloatProperty(
         name="Pole Angle",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="Turns the bend away from the pole, about the line from the root to the"
         " target; in degrees",
         subtype="ANGLE",
@@ -161,7 +161,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     pole_mode: EnumProperty(
         name="Bend",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="How the chain finds the side that it bends to. Chains that share bones do not"
         " use With Body: they bend as the pose that they start from",
         items=POLE_MODES,
@@ -170,7 +170,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     pole_lean: FloatProperty(
         name="Lean",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="Change it only if the bend flips in a pose that you need. It flips where the"
         " limb points opposite to its rest direction. Above zero moves that place away from the"
         " side that the limb bends to, below zero toward that side. Arms: -60 degrees",
@@ -267,7 +267,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     weight: FloatProperty(
         name="Weight",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="How much the target of this chain counts, from 0 to 1, where chains that"
         " share bones cannot all reach theirs",
         **SHARE,
@@ -275,7 +275,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     priority: IntProperty(
         name="Priority",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="In a whole body: targets of 1 are met before those of 2, and these before"
         " those of 3. Targets of one priority share, by their weights; no unit",
         default=2,
@@ -285,14 +285,14 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_pin: BoolProperty(
         name="Pin",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="In a whole body: the target is met before all that are not pinned. Pinned"
         " feet stay where they are, whatever pulls at the body",
         **KEYABLE,
     )
     pull: FloatProperty(
         name="Pull",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         description="In a whole body: how far the body goes along to where this limb alone does not"
         " reach. 0: not at all",
         **SHARE,
@@ -321,7 +321,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     follow_lead: EnumProperty(
         name="Lead",
         description="Which end of the chain goes to the target and drags the other bones along",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=LEADS,
         default="TIP",
         **NOT_KEYABLE,
@@ -354,7 +354,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         name="Planted",
         description="Which part of the foot or hand stands on the floor at this frame. Plant Feet"
         " finds it and holds it in place; if this has keys, Plant Feet follows them",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=PLANTED,
         default="NONE",
         **KEYABLE,

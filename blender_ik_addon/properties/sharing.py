@@ -13,7 +13,7 @@ from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.own_joints import chain_joints
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.bone_joints import read_joints
-from ..rig.reading.chain_plan import ChainPlan, planned
+from ..rig.reading.chain_plan import ChainPlan, plan_chain
 from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import BodyGoal, ChainSpec, StoredBone
@@ -65,8 +65,8 @@ def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]
     skeleton, others = skeleton_of(owner), list[ChainPlan]()
     for other in live:
         with suppress(IKError):
-            others.append(planned(skeleton, chain_spec(other, with_stored=False)))
-    return replace(spec, chain_count=limb_count(planned(skeleton, spec), others))
+            others.append(plan_chain(skeleton, chain_spec(other, with_stored=False)))
+    return replace(spec, chain_count=limb_count(plan_chain(skeleton, spec), others))
 
 
 def live_chains(owner: bpy.types.Object) -> list[ChainGroup]:
@@ -87,7 +87,7 @@ def check_new(owner: bpy.types.Object, spec: ChainSpec) -> None:
     if (body := body_of(owner)) is not None:
         spec = replace(spec, body=BodyGoal(body.root))
     skeleton = skeleton_of(owner)
-    plan = planned(skeleton, spec)
+    plan = plan_chain(skeleton, spec)
     new_cure = cure_of(plan, spec, slides=False)
     for name, other, live_cure in _live_bones(owner, skeleton):
         shared = plan.in_common(other)
@@ -110,7 +110,7 @@ def _live_bones(
         with suppress(IKError):
             if not is_idle(settings):
                 spec = chain_spec(settings, with_stored=False)
-                plan = planned(skeleton, spec)
+                plan = plan_chain(skeleton, spec)
                 joints = chain_joints(of_bones, plan, spec)
                 slides = joints is not None and joints.slides is not None
                 yield settings.name, plan, cure_of(plan, spec, slides=slides)

@@ -9,14 +9,14 @@ from contextlib import suppress
 import bpy
 
 from ..core import IKError, Status
-from ..rig.batches.batch import Ending
+from ..rig.batches.batch import SolveSummary
 from ..rig.controls.foot_roll import has_lost_control
 from ..rig.keying.baking import is_animated, may_pose
-from ..rig.keying.motion_paths import are_wrong, unfilled
+from ..rig.keying.motion_paths import are_outdated, unfilled
 from ..rig.live import live
 from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text
-from ..rig.posing.outcome import Outcome, left_after
+from ..rig.posing.outcome import Outcome, gap_after_constraints
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none, shown_joints
@@ -93,17 +93,17 @@ class ChainState(enum.StrEnum):
     """It cannot be solved until somebody changes something."""
 
 
-def state_of_ending(ending: Ending | None) -> ChainState:
+def state_of_summary(summary: SolveSummary | None) -> ChainState:
     """Return the state of a chain from the end of its last solve; idle if there was no solve."""
-    if ending is None:
+    if summary is None:
         return ChainState.IDLE
-    is_beyond = ending.status in (Status.EXTENDED, Status.FOLDED)
-    if is_beyond and not ending.only_turns:
+    is_beyond = summary.status in (Status.EXTENDED, Status.FOLDED)
+    if is_beyond and not summary.only_turns:
         return ChainState.MISSED
     # *Set Up Limbs* gives limbs a soft distance, so nearly straight ones are normally softened.
-    is_near = (ending.status is Status.SOFTENED or is_beyond) and not ending.has_locks
-    is_at_target = ending.status is Status.REACHED or is_near
-    return ChainState.REACHED if is_at_target and not ending.is_stretched else ChainState.HELD
+    is_near = (summary.status is Status.SOFTENED or is_beyond) and not summary.has_locks
+    is_at_target = summary.status is Status.REACHED or is_near
+    return ChainState.REACHED if is_at_target and not summary.is_stretched else ChainState.HELD
 
 
 def state(settings: ChainGroup) -> ChainState:
@@ -115,14 +115,14 @@ def state(settings: ChainGroup) -> ChainState:
     if isinstance(outcome, Outcome) and _moved_off(settings, outcome):
         return ChainState.HELD
     (uid, index), graph = chain_key(settings), _graph_shown()
-    (ending,) = live.memory.endings(graph, uid, [index]) if graph else (None,)
-    return state_of_ending(ending)
+    (summary,) = live.memory.summaries(graph, uid, [index]) if graph else (None,)
+    return state_of_summary(summary)
 
 
 def status(settings: ChainGroup) -> str:
     """Describe the last solve of a chain, or say why it was not solved."""
     outcome = _outcome(settings)
-    *before, last = status_with(settings, outcome), *_notes(settings, outcome)
+    *before, last = status_from_outcome(settings, outcome), *_notes(settings, outcome)
     # A problem of a chain is a whole sentence, with a full stop.
     return ". ".join((*(text.removesuffix(".") for text in before), last))
 
@@ -156,7 +156,7 @@ def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float
     joints = shown_joints(owner, plan)
     is_effector_root = settings.solver == "FOLLOW" and settings.follow_lead == "ROOT"
     end = joints[0 if is_effector_root else -1]
-    gap = left_after(outcome.residual, end, place_of(target), joints)
+    gap = gap_after_constraints(outcome.residual, end, place_of(target), joints)
     return None if gap is None else (bones, gap)
 
 
@@ -244,7 +244,7 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
     )
 
 
-def status_with(settings: ChainGroup, outcome: Outcome | Refused | None) -> str:
+def status_from_outcome(settings: ChainGroup, outcome: Outcome | Refused | None) -> str:
     """Describe a known outcome of a chain, or say why the chain is not solved."""
     unsolved = _unsolved(settings, outcome)
     if unsolved is not None:
@@ -323,10 +323,10 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
 def residual(settings: ChainGroup) -> float:
     """Return the distance to a chain's target; -1 if its bones do not show its last solve."""
     outcome = _outcome_shown(settings)
-    return -1.0 if outcome is None else left_of(settings, outcome)
+    return -1.0 if outcome is None else remaining_distance(settings, outcome)
 
 
-def left_of(settings: ChainGroup, outcome: Outcome) -> float:
+def remaining_distance(settings: ChainGroup, outcome: Outcome) -> float:
     """Return the distance to a chain's target after a solve and the constraints after it."""
     moved = _moved_off(settings, outcome)
     return outcome.residual if moved is None else moved[1]
@@ -352,7 +352,7 @@ def paths_in_words(scene: bpy.types.Scene) -> str:
         return ""
     shown = unfilled(scene.objects)
     moved = {rig: _posed_bones(rig) for rig in scene.objects if shown and chains_of(rig)}
-    if not any(are_wrong(owner, moved) for owner in shown):
+    if not any(are_outdated(owner, moved) for owner in shown):
         return ""
     return (
         "Motion paths are wrong because Blender computes them without chains: press Update Motion"

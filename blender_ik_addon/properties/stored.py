@@ -43,7 +43,7 @@ def store(settings: ChainGroup, evaluated: bpy.types.Object | None = None) -> No
         IKError: If a setting or a channel is not finite; the stored pose does not change then.
     """
     owner = owner_of(settings)
-    pose = restoring.take(owner, evaluated or owner, chain_spec(settings, with_stored=False))
+    pose = restoring.capture(owner, evaluated or owner, chain_spec(settings, with_stored=False))
     if settings.stored_pose:
         update_others(settings, pose)
     else:
@@ -76,14 +76,14 @@ def release(
     Args:
         settings: The original settings.
         frame: The frame at which keyed channels take their values; by default that of the scene.
-        evaluated: As for ``restoring.give_back``.
+        evaluated: As for ``restoring.restore_pose``.
 
     Raises:
         RigError: If the stored pose cannot be read; nothing is changed then.
     """
     if settings.stored_pose and owner_of(settings).pose is not None:
         spec, frame = stored_spec(settings), _frame() if frame is None else frame
-        restoring.give_back(owner_of(settings), spec, frame, evaluated=evaluated)
+        restoring.restore_pose(owner_of(settings), spec, frame, evaluated=evaluated)
         settings.stored_pose = ""
 
 
@@ -100,7 +100,7 @@ def change_stretch(settings: ChainGroup, context: bpy.types.Context) -> None:
             spec = stored_spec(settings)
             has_scale = any(bone.scale for bone in spec.stored_pose)
             if has_scale and owner_of(settings).pose is not None:
-                restoring.give_back(owner_of(settings), spec, _frame(), only="scale")
+                restoring.restore_pose(owner_of(settings), spec, _frame(), only="scale")
                 bones = (bone._replace(scale=()) for bone in spec.stored_pose)
                 settings.stored_pose = text_of_bones(bones)
     tag(settings, context)
@@ -125,14 +125,14 @@ def _release_unwritten(
 
     Args:
         settings: The original settings.
-        frame: As for ``restoring.give_back``.
-        known: As for ``restoring.unwritten``.
+        frame: As for ``restoring.restore_pose``.
+        known: As for ``restoring.find_unwritten_bones``.
         may_have_left: Whether to look for bones that have left the chain.
     """
     if not (may_have_left or may_have_locations(settings.stored_pose)):
         return False
     owner, spec = owner_of(settings), chain_spec(settings)
-    gone, idle = restoring.unwritten(owner, spec, known)
+    gone, idle = restoring.find_unwritten_bones(owner, spec, known)
     left = gone = gone if may_have_left else NO_NAMES
     if gone:
         others = [chain for chain in chains_of(owner) if chain != settings and not is_idle(chain)]
@@ -142,8 +142,8 @@ def _release_unwritten(
     idle -= left
     if not (left or idle):
         return False
-    restoring.give_back(owner, spec, frame, gone)
-    restoring.give_back(owner, spec, frame, idle, only="location")
+    restoring.restore_pose(owner, spec, frame, gone)
+    restoring.restore_pose(owner, spec, frame, idle, only="location")
     settings.stored_pose = text_of_bones(
         bone._replace(location=()) if bone.name in idle else bone
         for bone in spec.stored_pose
@@ -166,7 +166,7 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     Raises:
         RigError: If one does, with the name of the live chain.
     """
-    bones = restoring.driven_by_all(armature_object, [spec])[0]
+    bones = restoring.driven_names(armature_object, [spec])[0]
     for settings, shared in drivers_of(armature_object, bones, with_body=True):
         if not is_idle(settings):
             raise RigError(

@@ -6,10 +6,10 @@ from typing import Literal
 
 import bpy
 
-from .catalogue import SENTENCE, languages, words_of
-from .sentences import translated, translator_of
+from .catalogue import SENTENCE, languages, translations_of
+from .sentences import translate_into, translator_of
 
-__all__ = ["languages", "said", "translate", "translated"]
+__all__ = ["languages", "translate", "translate_into", "translate_report"]
 
 # Blender's name of the extension.
 _EXTENSION = __package__.rpartition(".")[0]
@@ -28,10 +28,10 @@ def translate(sentence: object, where: ShownIn = "interface") -> str:
     view = bpy.context.preferences.view
     if not getattr(view, f"use_translate_{where}") or language not in languages():
         return text
-    return translated(text, language)
+    return translate_into(text, language)
 
 
-def said(sentence: object) -> str:
+def translate_report(sentence: object) -> str:
     """Return an English sentence for a report, in the language that Blender shows."""
     return translate(sentence, "reports")
 
@@ -40,7 +40,9 @@ def register() -> None:
     """Register labels and tooltips with Blender, in all languages that have files."""
     shown = {
         language: {
-            key: text for key, text in words_of(language).items() if text and key[0] != SENTENCE
+            key: text
+            for key, text in translations_of(language).items()
+            if text and key[0] != SENTENCE
         }
         for language in languages()
     }
@@ -50,5 +52,5 @@ def register() -> None:
 def unregister() -> None:
     """Remove the labels and tooltips again, and clear all caches."""
     bpy.app.translations.unregister(_EXTENSION)
-    for cached in (translated, translator_of, words_of, languages):
+    for cached in (translate_into, translator_of, translations_of, languages):
         cached.cache_clear()

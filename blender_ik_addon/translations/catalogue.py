@@ -33,12 +33,12 @@ def path_of(language: str) -> Path:
 
 
 @cache
-def words_of(language: str) -> Translations:
+def translations_of(language: str) -> Translations:
     """Return the translations in the file of a language; cached."""
-    return read_words(path_of(language).read_text(encoding="utf-8"))
+    return parse_translations(path_of(language).read_text(encoding="utf-8"))
 
 
-def read_words(text: str) -> Translations:
+def parse_translations(text: str) -> Translations:
     """Parse the translations of a text in the gettext format, without its header.
 
     Raises:

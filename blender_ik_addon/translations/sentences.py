@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from string import Formatter
 
-from .catalogue import SENTENCE, Translations, words_of
+from .catalogue import SENTENCE, Translations, translations_of
 
 # Separators of sentences, and of their parts.
 _SEPARATORS = re.compile(r"(; |\. |: |, | · )")
@@ -57,7 +57,7 @@ class Template:
 
 
 @dataclass(frozen=True)
-class Speech:
+class SentenceTranslator:
     """All translations of one language.
 
     Attributes:
@@ -70,7 +70,7 @@ class Speech:
     fixed: dict[str, str]
     templates: tuple[Template, ...]
 
-    def translated(self, text: str) -> str:
+    def translate(self, text: str) -> str:
         """Return a text in this language, as a whole or part by part; unknown parts stay."""
         pieces = _SEPARATORS.split(text)
         parts: list[str] = []
@@ -107,27 +107,27 @@ class Speech:
     def _value_text(self, template: Template, name: str, value: str) -> str:
         if name in (_LABEL, _LABELS):
             return ", ".join(self.labels.get(label, label) for label in value.split(", "))
-        return value if name in template.names else self.translated(value)
+        return value if name in template.names else self.translate(value)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def translated(sentence: str, language: str) -> str:
+def translate_into(sentence: str, language: str) -> str:
     """Return an English sentence in a language that has a file.
 
     Args:
         sentence: One sentence, or several joined. Names and numbers in it stay.
         language: Blender's name of the language.
     """
-    return translator_of(language).translated(sentence)
+    return translator_of(language).translate(sentence)
 
 
 @cache
-def translator_of(language: str) -> Speech:
+def translator_of(language: str) -> SentenceTranslator:
     """Return the translator for a language; cached."""
-    return make_speech(words_of(language))
+    return make_translator(translations_of(language))
 
 
-def make_speech(translations: Translations) -> Speech:
+def make_translator(translations: Translations) -> SentenceTranslator:
     """Sort translations into labels, fixed sentences and templates."""
     labels, fixed, templates = {}, {}, []
     for (context, english), translation in translations.items():
@@ -140,7 +140,7 @@ def make_speech(translations: Translations) -> Speech:
         else:
             fixed[english.format()] = translation.format()
     templates.sort(key=lambda template: -template.size)
-    return Speech(labels, fixed, tuple(templates))
+    return SentenceTranslator(labels, fixed, tuple(templates))
 
 
 def placeholders(text: str) -> set[str]:

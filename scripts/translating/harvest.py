@@ -280,7 +280,7 @@ def main() -> None:
     wanted = harvest(Path(blender_ik_addon.__file__).parent)
     for language in sorted({*catalogue.languages(), *added}):
         path = catalogue.path_of(language)
-        words = catalogue.words_of(language) if path.is_file() else {}
+        words = catalogue.translations_of(language) if path.is_file() else {}
         write_words(path, wanted, words)
         gone = {key: says for key, says in words.items() if key not in wanted}
         for (context, text), says in gone.items():

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blender_ik_addon import core
-from blender_ik_addon.core.kinematics.swing_twist import HELD
+from blender_ik_addon.core.kinematics.swing_twist import LOCKED_WIDTH
 from tests.core.chains import turned_about, unit
 from tests.helpers import Array
 
@@ -197,7 +197,7 @@ def _swing_outside(sx: float, sz: float, low: Array, high: Array) -> float:
         return excess
     bound = np.sin(np.abs([(high if sx > 0 else low)[X], (high if sz > 0 else low)[Z]]) / 2.0)
     # So narrow a range holds its axis: the other one may go to its end.
-    if (bound < HELD).any():
+    if (bound < LOCKED_WIDTH).any():
         excess_x, excess_z = max(0.0, abs(sx) - bound[0]), max(0.0, abs(sz) - bound[1])
         return float(2.0 * max(excess_x, excess_z))
     outside = np.hypot(sx / bound[0], sz / bound[1])

@@ -14,7 +14,7 @@ import numpy as np
 from . import vectors
 from .arithmetic import Array
 from .nested import in_columns
-from .vectors import NO_DIRECTION as NO_DIRECTION
+from .vectors import MIN_LENGTH as MIN_LENGTH
 
 unit = in_columns(vectors.unit)
 reject = in_columns(vectors.reject)

@@ -48,4 +48,4 @@ class OutputRows:
         return whole
 
 
-EVERY, NOTHING = (OutputRows.of(slice(stop)) for stop in (None, 0))
+ALL_OUTPUTS, NO_OUTPUTS = (OutputRows.of(slice(stop)) for stop in (None, 0))

@@ -22,7 +22,7 @@ Quaternion = tuple[Number, Number, Number, Number]
 
 IDENTITY: Quaternion = (1.0, 0.0, 0.0, 0.0)
 # The units: every product is a sum of products of these.
-AXES = IDENTITY, (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)
+BASIS = IDENTITY, (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 # Up to this value of one plus the cosine of two vectors, their common axis is inaccurate.
 NEARLY_OPPOSITE = 1e-3
 # With a smaller cosine of half its angle, a rotation is a half turn as far as float32 can tell.
@@ -191,6 +191,6 @@ def from_matrix(m: Arithmetic, a: Matrix) -> Quaternion:
     return nearest(m, normalize(m, best), IDENTITY)
 
 
-def from_shown(m: Arithmetic, a: Matrix) -> Quaternion:
+def from_any_matrix(m: Arithmetic, a: Matrix) -> Quaternion:
     """Return the unit quaternion of any matrix, without scale, shear and mirror."""
     return from_matrix(m, orient(m, a))

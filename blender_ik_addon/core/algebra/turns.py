@@ -19,7 +19,7 @@ between = in_columns(quaternions.between)
 # outer one. The signs are those of the units' products with a quaternion of ones.
 _OUTER = np.bitwise_xor.outer(np.arange(4), np.arange(4)).ravel()
 _SIGNS = np.column_stack(
-    [quaternions.multiply((1.0, 1.0, 1.0, 1.0), unit) for unit in quaternions.AXES]
+    [quaternions.multiply((1.0, 1.0, 1.0, 1.0), unit) for unit in quaternions.BASIS]
 ).reshape(16, 1)
 
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])[:, None]

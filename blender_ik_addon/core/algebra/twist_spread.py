@@ -40,7 +40,7 @@ class Segment(NamedTuple):
     end: int
     keeps_root: bool
 
-    def among(self, rows: Sequence[int]) -> Segment:
+    def with_rows(self, rows: Sequence[int]) -> Segment:
         """Return the segment with each index replaced by that row of ``rows``."""
         line, helpers = (tuple(rows[row] for row in bones) for bones in (self.line, self.helpers))
         return Segment(line, helpers, rows[self.end], self.keeps_root)

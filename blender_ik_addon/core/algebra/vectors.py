@@ -11,9 +11,9 @@ Numbers = TypeVar("Numbers", bound=tuple[Number, ...])
 
 ZERO: Vector = (0.0, 0.0, 0.0)
 # Direction of a bone in its axes.
-AHEAD: Vector = (0.0, 1.0, 0.0)
+BONE_DIRECTION: Vector = (0.0, 1.0, 0.0)
 # A shorter vector of a chain scaled to unit length has no usable direction.
-NO_DIRECTION = 1e-14
+MIN_LENGTH = 1e-14
 
 
 def add(a: Vector, b: Vector) -> Vector:
@@ -55,7 +55,7 @@ def choose(m: Arithmetic, condition: Condition, yes: Numbers, no: Numbers) -> Nu
 def unit(m: Arithmetic, a: Vector, fallback: Vector) -> Vector:
     """Return the unit vector of a vector; the fallback if that has no direction."""
     size = norm(m, a)
-    has_direction = size > NO_DIRECTION
+    has_direction = size > MIN_LENGTH
     direction = scale(a, m.divide(1.0, size))
     return direction if m.all(has_direction) else choose(m, has_direction, direction, fallback)
 

@@ -16,7 +16,7 @@ def transpose_differences(second: Array) -> Array:
     return result
 
 
-def bands(count: int) -> tuple[Array, Array, Array]:
+def make_bands(count: int) -> tuple[Array, Array, Array]:
     """Return the main diagonal of the square D'D of second differences, and the next two."""
     inside = np.zeros(count + 4)
     inside[2:count] = 1.0
@@ -44,7 +44,7 @@ def solve_smooth(moving: Array, weight: Array, pull: Array) -> Array:
         padding = np.zeros((1, n, n))
         moving = np.concatenate((moving, padding))
         weight, pull = np.append(weight, 1.0), np.concatenate((pull, padding[0, :1]))
-    on, one, two = (np.concatenate((band, [0.0] * (frames % 2))) for band in bands(frames))
+    on, one, two = (np.concatenate((band, [0.0] * (frames % 2))) for band in make_bands(frames))
     blocked = np.eye(n) - moving
     diagonal = (on + weight)[:, None, None] * moving + blocked
     beside = one[:-1, None, None] * (moving[:-1] @ moving[1:])

@@ -35,14 +35,14 @@ class PosePath(NamedTuple):
 
     Attributes:
         local: Local rotations wxyz, shape (F, k, 4).
-        is_anew: Whether a frame is near a jump, shape (F,).
+        is_near_jump: Whether a frame is near a jump, shape (F,).
     """
 
     local: Array
-    is_anew: Flags
+    is_near_jump: Flags
 
 
-def largest_turns(offsets: Array) -> Array:
+def find_largest_turns(offsets: Array) -> Array:
     """Return the largest turn of a joint from each frame to the next, (F - 1,)."""
     largest: Array = np.linalg.norm(turns_between(offsets[:-1], offsets[1:]), axis=2).max(axis=1)
     return largest
@@ -64,7 +64,7 @@ class ClipSteps(NamedTuple):
         """Return the steps of offsets from keyed rotations."""
         unchanged = rotation.multiply(keyed[1:], offsets[:-1])
         misses = clip.take(np.arange(1, len(offsets))).measure(unchanged)[0]
-        return cls(largest_turns(offsets), np.linalg.norm(misses, axis=1))
+        return cls(find_largest_turns(offsets), np.linalg.norm(misses, axis=1))
 
     @property
     def are_jumps(self) -> Flags:
@@ -106,17 +106,17 @@ def find_path(clip: Clip, keyed: Array, local: Array, is_fixed: Flags) -> PosePa
     """
     offsets = rotation.multiply(rotation.conjugate(keyed), local)
     steps = ClipSteps.of(clip, keyed, offsets)
-    windows, is_anew = _find_windows(steps, is_fixed), np.zeros_like(is_fixed)
+    windows, is_near_jump = _find_windows(steps, is_fixed), np.zeros_like(is_fixed)
     ahead, back, share = offsets.copy(), offsets.copy(), np.zeros(len(local))
     for first, last in windows.tolist():
         progress, frames = np.linspace(0.0, 1.0, last - first + 1), slice(first + 1, last)
         share[first : last + 1] = progress * progress * (3.0 - 2.0 * progress)
-        is_anew[frames], ahead[frames], back[frames] = True, offsets[first], offsets[last]
+        is_near_jump[frames], ahead[frames], back[frames] = True, offsets[first], offsets[last]
     # Frames at the ends of the clip have no other candidates, but may be smoothed.
-    is_anew[[0, -1]] = is_anew[[1, -2]] & ~is_fixed[[0, -1]]
-    rows, candidates = np.flatnonzero(is_anew), [offsets]
+    is_near_jump[[0, -1]] = is_near_jump[[1, -2]] & ~is_fixed[[0, -1]]
+    rows, candidates = np.flatnonzero(is_near_jump), [offsets]
     if not rows.size:
-        return PosePath(local, is_anew)
+        return PosePath(local, is_near_jump)
     turns = turns_between(ahead[rows], back[rows])
     for shares in (np.zeros(len(rows)), np.ones(len(rows)), share[rows]):
         between = rotate(ahead[rows], shares[:, None, None] * turns)
@@ -125,7 +125,7 @@ def find_path(clip: Clip, keyed: Array, local: Array, is_fixed: Flags) -> PosePa
         candidate[rows] = rotation.multiply(rotation.conjugate(keyed[rows]), posed)
         candidate[rows[~is_met]] = np.nan
         candidates.append(candidate)
-    return PosePath(rotation.multiply(keyed, _choose_poses(candidates)), is_anew)
+    return PosePath(rotation.multiply(keyed, _choose_poses(candidates)), is_near_jump)
 
 
 def _find_windows(steps: ClipSteps, is_fixed: Flags) -> Indices:

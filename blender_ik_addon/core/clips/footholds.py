@@ -109,7 +109,7 @@ def hold(
     return motion
 
 
-def give_way(needed: Array, rate: float) -> Array:
+def smooth_drop(needed: Array, rate: float) -> Array:
     """Return a smooth descent of the hips at each frame, at least the needed one (F,)."""
     half = max(1, round(HIP_TIME * rate))
 
@@ -168,7 +168,7 @@ def _level(motion: Motion, kinds: Counts, foot: Foot) -> Array:
     result = motion.turns.copy()
     swing = rotation.between(*(vectors[is_off] / length[is_off, None] for vectors in (along, goal)))
     turned = motion.spaces[is_off] @ rotation.matrix_from_quaternion(swing) @ local[is_off]
-    result[is_off] = rotation.quaternion_from_shown(turned)
+    result[is_off] = rotation.quaternion_from_any_matrix(turned)
     return result
 
 

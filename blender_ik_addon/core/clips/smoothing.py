@@ -36,7 +36,7 @@ class SmoothingEnergy:
         """Weigh the turns from a path: less for more smoothness, and little around jumps."""
         self._keyed, self._path = rotation.conjugate(keyed), path
         roughness = (1.0 - smoothness) / (max(smoothness, 1e-3) * FRAMES_SMOOTHED)
-        self.weight = np.where(path.is_anew, JUMP_WEIGHT, max(roughness**4, 1e-6))
+        self.weight = np.where(path.is_near_jump, JUMP_WEIGHT, max(roughness**4, 1e-6))
 
     def value(self, local: Array) -> float:
         """Return the energy of poses."""
@@ -67,7 +67,7 @@ def smooth(clip: Clip, keyed: Array, path: PosePath, is_fixed: Flags, smoothness
         smoothness: From 0, around jumps only, to 1.
     """
     energy, local = SmoothingEnergy(keyed, path, smoothness), path.local
-    is_still = is_fixed | ~path.is_anew if smoothness == 0.0 else is_fixed.copy()
+    is_still = is_fixed | ~path.is_near_jump if smoothness == 0.0 else is_fixed.copy()
     value = energy.value(local)
     for _ in range(MAX_ROUNDS):
         if is_still.all():

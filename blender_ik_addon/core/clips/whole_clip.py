@@ -40,7 +40,7 @@ class ImprovedClip(NamedTuple):
     jumps: Indices
 
 
-def better(
+def improve(
     clip: Clip, keyed: Array, local: Array, is_fixed: Flags, smoothness: float
 ) -> ImprovedClip:
     """Return poses that meet the same goals as the solved ones, without needless jumps.
@@ -63,11 +63,11 @@ def better(
             break
         best = trial
         further = find_path(clip, keyed, best, is_fixed)
-        if not further.is_anew.any():
+        if not further.is_near_jump.any():
             break
         # Jumps that were hidden by larger ones nearby.
-        mixed = np.where(further.is_anew[:, None, None], further.local, path.local)
-        path = PosePath(mixed, path.is_anew | further.is_anew)
+        mixed = np.where(further.is_near_jump[:, None, None], further.local, path.local)
+        path = PosePath(mixed, path.is_near_jump | further.is_near_jump)
     is_moved = np.linalg.norm(turns_between(local, best), axis=2).max(axis=1) > TURN_ROUNDING
     best = np.where(is_moved[:, None, None], best, local)
     return ImprovedClip(best, is_moved, find_jumps(clip, keyed, best))

@@ -17,7 +17,7 @@ from ..algebra.chains_first import (
 from ..algebra.nested import Rows, take_rows
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
-from ..kinematics.swing_twist import put_together
+from ..kinematics.swing_twist import join_swing_twist
 from .posed_rows import PosedRows
 
 
@@ -29,7 +29,10 @@ class BoneRows(Rows):
         self.tree, self._slide, heads = tree, slide, tree.slide_heads(slide)
         self._offsets, self._heads = chains_first(tree.joints.offsets), chains_first(heads)
         arms = np.concatenate((heads[tree.topology.children_of_bones], tree.ends))
-        self._arms, shares = chains_first(arms), tree.topology.moves[:, :, None] * tree.sqrt_weights
+        self._arms, shares = (
+            chains_first(arms),
+            tree.topology.is_on_path[:, :, None] * tree.sqrt_weights,
+        )
         self._sqrt_weights = chains_first(tree.sqrt_weights)
         self._shares = chains_first(shares).swapaxes(1, 2)[..., None, None]
         self._is_plain = bool((shares == 1.0).all())
@@ -37,9 +40,9 @@ class BoneRows(Rows):
         # Rows of the outputs of effectors, and of turns of tips, which come last.
         effectors, tips = 3 * len(tree.ends), None if tree.aims is None else tree.aims.tips
         tip_rows = 0 if tips is None else 3 * len(tips.bones)
-        self._curved_rows = np.r_[:effectors, tree.rows - tip_rows : tree.rows]
+        self._curved_rows = np.r_[:effectors, tree.row_count - tip_rows : tree.row_count]
         self._curve_shares = np.repeat((1.0, 0.5), (effectors, tip_rows))
-        turning = tree.topology.turns
+        turning = tree.topology.turns_bone
         # Which joints turn which other joints; a joint turns itself by half.
         order = turning + 0.5 * np.eye(len(turning))
         if tree.topology.floats:
@@ -78,13 +81,13 @@ class BoneRows(Rows):
         inverse = frames.swapaxes(-1, -2) if is_rigid else np.linalg.inv(frames)
         return PosedRows(turn, matrices, frames, inverse, points, place)
 
-    def turn_on(self, posed: PosedRows, move: Array) -> PosedRows:
+    def apply_move(self, posed: PosedRows, move: Array) -> PosedRows:
         """Return the poses after moves (B, n, 3), with the joints clamped to their ranges."""
         turn, place = turn_by(posed.turn, move), posed.place
         if place is not None:
             turn[:, 0], place = posed.turn[:, 0], place + move[:, 0]
         if self.joints.has_edges:
-            turn = put_together(self.joints.take_apart(turn), 2)
+            turn = join_swing_twist(self.joints.split_swing_twist(turn), 2)
         return self.pose(turn, place)
 
     def take(self, rows: Counts | Flags) -> BoneRows:
@@ -109,7 +112,7 @@ class BoneRows(Rows):
         count, topology, points = len(self.tree.heads), self.tree.topology, posed.points
         tips = points[:, count:, None]
         if topology.unturned:
-            tips = points[:, topology.held[:, count:]].swapaxes(1, 2)
+            tips = points[:, topology.moving_points[:, count:]].swapaxes(1, 2)
         moved = posed.move_by_turns(tips - points[:, None, :count])
         if topology.floats:
             moved[:, :, 0] = self.tree.reach[:, None, None, None] * np.eye(3)
@@ -126,7 +129,12 @@ class BoneRows(Rows):
     def _posed(self, posed: PosedRows) -> Posed:
         """Return the poses as aims take them; the last ones are cached."""
         if self._last_posed is None or self._last_posed[0] is not posed:
-            arrays: tuple[Array, ...] = posed.points, posed.frames, posed.own, posed.inverse
+            arrays: tuple[Array, ...] = (
+                posed.points,
+                posed.frames,
+                posed.turn_matrices,
+                posed.inverse,
+            )
             if len(posed.turn) == 1:
                 arrays = tuple(np.concatenate((array, array)) for array in arrays)
             points, frames, matrices, inverse = map(chains_last, arrays)
@@ -175,7 +183,7 @@ class BoneRows(Rows):
         derivatives of the poles' outputs by the means are (B, 3 n, 3 n) by turns.
         """
         assert self._aims is not None
-        curved = self._aims.curve_poles(self._posed(posed))
+        curved = self._aims.find_pole_curvature(self._posed(posed))
         levers, slopes, bends = map(self._trees_first, curved)
         first = 3 * len(self.tree.ends)
         by_pole = force[:, first : first + slopes.shape[1], None]

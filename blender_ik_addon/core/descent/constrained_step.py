@@ -61,7 +61,7 @@ class ActiveSet(NamedTuple):
     force: Array
 
 
-def forget(turn: Array, width: int) -> ActiveSet:
+def make_empty(turn: Array, width: int) -> ActiveSet:
     """Return the active set of chains at the start: no edge, and no force on ``width`` outputs."""
     duals = np.zeros((*turn.shape[:2], 3))
     return ActiveSet(duals > 0.0, duals, np.zeros((len(turn), width)))
@@ -222,7 +222,7 @@ class ConstrainedStep:
         """Return the additions (b,) to the diagonals for shifts (b,), at least the least."""
         return np.maximum((self._least + shift) * scale, least)
 
-    def find_way_down(self, rests: Flags) -> tuple[Array, Flags]:
+    def find_negative_curvature(self, rests: Flags) -> tuple[Array, Flags]:
         """Return directions (B, n, 3) of the most negative curvature, and which chains have one.
 
         Args:

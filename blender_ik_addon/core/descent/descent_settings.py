@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.output_rows import NOTHING, OutputRows
+from ..algebra.output_rows import NO_OUTPUTS, OutputRows
 from .bone_rows import BoneRows
 from .constrained_step import Curve
 from .posed_rows import PosedRows
 
 
-class Measure(Protocol):
+class EnergyAtPose(Protocol):
     """An energy at poses of B trees: totals (B,), flags of least totals (B,), and derivatives."""
 
     total: Array
@@ -32,41 +32,41 @@ class Measure(Protocol):
 
 
 @dataclass(frozen=True)
-class Settings:
+class DescentSettings:
     """Settings of a descent.
 
     Attributes:
         measure: Function of the bones and their loads; it returns a function of poses and their
             outputs that returns the energy.
-        rests: Largest turn in radians that a joint of a chain at rest still has to make.
+        rest_turn: Largest turn in radians that a joint of a chain at rest still has to make.
         least_shift: Shift of all systems, compared with the stiffest joint: some have no stiffness.
         first_shift: First shift of a system that is not positive definite, likewise.
         largest_turn: Largest turn of a joint in a step, in radians; the curvature at a pose is no
             good model beyond it.
-        slight: A step that saves a smaller share of the energy is the last, unless it
+        stall_share: A step that saves a smaller share of the energy is the last, unless it
             halves the estimated turn that is left.
-        keeps: Whether a step is rejected if held outputs are not restored after it, whatever
+        is_strict: Whether a step is rejected if held outputs are not restored after it, whatever
             energy it saves.
         held: Outputs that are held.
-        led: Outputs that pull so hard that steps follow curved valleys. A correction moves
+        tracked: Outputs that pull so hard that steps follow curved valleys. A correction moves
             them to their linear prediction.
-        returned: Tolerance of corrections after a step of a radian, as a share of the reach.
+        tolerance: Tolerance of corrections after a step of a radian, as a share of the reach.
         bounds: Slices of the held outputs, with the force beyond which a tree is finished.
-        holds_soon: Whether a tree is finished whose outputs are not held after some steps, or
+        use_early_stop: Whether a tree is finished whose outputs are not held after some steps, or
             that needs too short steps.
         least_gain: A step that would save less energy is the last, once the outputs are held.
     """
 
-    measure: Callable[[BoneRows, Any], Callable[[PosedRows, Array], Measure]]
-    rests: float
+    measure: Callable[[BoneRows, Any], Callable[[PosedRows, Array], EnergyAtPose]]
+    rest_turn: float
     least_shift: float
     first_shift: float
     largest_turn: float = 0.8
-    slight: float = 0.0
-    keeps: bool = False
-    held: OutputRows = NOTHING
-    led: OutputRows = NOTHING
-    returned: float = 1e-3
+    stall_share: float = 0.0
+    is_strict: bool = False
+    held: OutputRows = NO_OUTPUTS
+    tracked: OutputRows = NO_OUTPUTS
+    tolerance: float = 1e-3
     bounds: tuple[tuple[slice, float], ...] = ()
-    holds_soon: bool = False
+    use_early_stop: bool = False
     least_gain: float = 0.0

@@ -22,8 +22,8 @@ from ..algebra.chains_first import apply, chains_first, chains_last, choose_firs
 from ..algebra.nested import take_rows, transform_leaves
 from ..kinematics.kinematic_tree import KinematicTree
 from .bone_rows import BoneRows
-from .constrained_step import MAX_SHIFT, ActiveSet, ConstrainedStep, forget
-from .descent_settings import Measure, Settings
+from .constrained_step import MAX_SHIFT, ActiveSet, ConstrainedStep, make_empty
+from .descent_settings import DescentSettings, EnergyAtPose
 from .held_outputs import HeldOutputs
 from .near_edges import NearEdges
 from .output_return import restore_outputs
@@ -98,7 +98,7 @@ class DescentResult(NamedTuple):
 
 
 def minimise(
-    settings: Settings,
+    settings: DescentSettings,
     tree: KinematicTree,
     turn: Array,
     slide: Array,
@@ -126,7 +126,7 @@ def minimise(
         return take_rows(minimise(settings, *inputs), equal)
     turn, rows = chains_first(turn), np.flatnonzero(caps > 0)
     used, count, width = np.zeros_like(caps), len(caps), len(target)
-    active, place = forget(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
+    active, place = make_empty(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
     zero, inf = np.zeros(count), np.full(count, np.inf)
     state = _DescentState(turn, zero, inf, inf, inf, used, active, place, turn, place, inf)
     while rows.size:
@@ -206,7 +206,7 @@ class _Iterate(NamedTuple):
     """B poses: energy, outputs (B, rows), residual (B, k) of held outputs, and its length (B,)."""
 
     posed: PosedRows
-    at: Measure
+    at: EnergyAtPose
     output: Array
     residual: Array
     violation: Array
@@ -217,7 +217,7 @@ class _NewtonDescent:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: DescentSettings,
         tree: KinematicTree,
         loads: Any,
         target: Array,
@@ -226,8 +226,8 @@ class _NewtonDescent:
     ) -> None:
         self._settings, self._joints, self._caps = settings, tree.joints, caps
         self._bones, self._target = BoneRows(tree, slide), np.ascontiguousarray(target.T)
-        self._held, self._has_held, rows = settings.held, len(target) > 0, np.arange(tree.rows)
-        self._tracked, held_rows = rows[settings.led.plain], rows[self._held.plain]
+        self._held, self._has_held, rows = settings.held, len(target) > 0, np.arange(tree.row_count)
+        self._tracked, held_rows = rows[settings.tracked.plain], rows[self._held.plain]
         both = replace(self._held, plain=np.concatenate((held_rows, self._tracked)))
         # Tracked outputs are corrected once, held outputs until they are restored.
         self._corrections = (both, *(self._held,) * (MAX_CORRECTIONS - 1) * self._has_held)
@@ -260,7 +260,7 @@ class _NewtonDescent:
             if self._has_held:
                 scale = np.minimum(scale, plan.step.scale)
                 is_open &= measure(plan.step.active.force) <= MAX_FORCE_RATIO * scale
-            if self._settings.holds_soon:
+            if self._settings.use_early_stop:
                 is_early = (shift < MAX_SHIFT_TO_HOLD) & (used < MAX_STEPS_TO_HOLD)
                 is_open &= is_early | (here.violation <= self._nearly_held)
         end = here.posed.turn, shift, radius, last_size, scale, used, active, here.posed.place
@@ -288,7 +288,7 @@ class _NewtonDescent:
         A correction of tracked outputs to the step's linear prediction lets the step go farther,
         if their valley is not too curved.
         """
-        moved = self._bones.turn_on(posed, plan.move)
+        moved = self._bones.apply_move(posed, plan.move)
         if not plan.prediction.size:
             return self._evaluate(moved)
         corrected = self._evaluate(*restore_outputs(self._bones, self._corrections, moved, plan))
@@ -323,9 +323,9 @@ class _NewtonDescent:
                 break
         factor = 1.0 + SHIFT_CORRECTION * step.shift
         size, gain, length = largest * factor, step.gain * factor, largest * share
-        rests = (size <= settings.rests) | (np.abs(gain) <= MIN_GAIN * np.abs(at.total))
+        rests = (size <= settings.rest_turn) | (np.abs(gain) <= MIN_GAIN * np.abs(at.total))
         if (is_stuck := rests & is_open & (step.shift > 0.0)).any():
-            down, is_down = step.find_way_down(is_stuck)
+            down, is_down = step.find_negative_curvature(is_stuck)
             move = np.where(is_down[:, None, None], down * (ESCAPE / factor)[:, None, None], move)
             size, length = np.where(is_down, 1.0, size), np.where(is_down, ESCAPE / factor, length)
             share, rests = np.where(is_down, 1.0, share), rests & ~is_down
@@ -335,7 +335,7 @@ class _NewtonDescent:
             prediction = prediction + apply(jacobian[:, self._tracked], move.reshape(len(move), -1))
             held_goal = self._target - (1.0 - share)[:, None] * residual
             prediction = np.concatenate((held_goal, prediction), axis=1)
-            tolerance = (HELD_TOLERANCE + settings.returned * length**2) * self._bones.tree.reach
+            tolerance = (HELD_TOLERANCE + settings.tolerance * length**2) * self._bones.tree.reach
         return PlannedStep(step, move, share, length, size, rests, prediction, edges, tolerance)
 
     def _is_finished(self, step: ConstrainedStep, gain: Array, violation: Array) -> Flags:
@@ -371,11 +371,11 @@ class _NewtonDescent:
         # Where springs act and cease to act, along a flat ridge or in a corner steps never end.
         # Held outputs must be restored: after the last step nothing restores them.
         is_corner = plan.step.shift > CORNER_SHIFT
-        limit = settings.slight * plan.share * np.where(is_corner, CORNER_STALL, 1.0) * scale
+        limit = settings.stall_share * plan.share * np.where(is_corner, CORNER_STALL, 1.0) * scale
         has_stalled = is_better & (saved <= limit) & (is_corner | (plan.size >= 0.5 * last_size))
         if self._has_held:
             has_stalled &= trial.violation <= self._nearly_held
-        if self._has_held and settings.keeps:
+        if self._has_held and settings.is_strict:
             allowed = np.maximum(DRIFT_RATIO * plan.tolerance, DRIFT_SHARE * self._bones.tree.reach)
             is_better &= trial.violation <= np.maximum(allowed, here.violation)
         shift = plan.step.shift

@@ -15,7 +15,7 @@ from ..kinematics.compiled_joints import JointRows
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY, LEAST_RATE, ON_EDGE, EdgeArrays
 
 # Distance to an edge, in radians or sines, beyond which a step ignores it until a joint reaches it.
-NEAR = 0.2
+EDGE_DISTANCE = 0.2
 
 
 class NearEdges:
@@ -30,13 +30,13 @@ class NearEdges:
         has_any: Whether any edge is near.
     """
 
-    def __init__(self, joints: JointRows, turn: Array, near: float = NEAR) -> None:
+    def __init__(self, joints: JointRows, turn: Array, near: float = EDGE_DISTANCE) -> None:
         """Find the edges of joints with turns (B, n, 4) that are nearer than ``near``.
 
         Turns are decomposed as they are, not as they were before the clamp: otherwise the result
         for a chain would depend on when other chains leave the arrays.
         """
-        parts = joints.take_apart(turn)
+        parts = joints.split_swing_twist(turn)
         self._joints, self._turn, self.is_locked = joints, turn, joints.is_locked
         self.has_locks, self._edges = joints.has_locks, EdgeArrays(joints.ranges, parts, near)
         self.is_near: Flags = self._edges.is_near.transpose(1, 2, 0) & joints.has_room

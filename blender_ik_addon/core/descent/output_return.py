@@ -63,7 +63,7 @@ def restore_outputs(
         correction = apply(free, correction.reshape(len(correction), -1, 3))
         largest = np.maximum(measure(correction).max(axis=1), MAX_CORRECTION_TURN)
         correction *= (MAX_CORRECTION_TURN / largest)[:, None, None]
-        trial = bones.turn_on(moved, correction)
+        trial = bones.apply_move(moved, correction)
         new_output = bones.find_output(trial)
         # In corners of ranges a correction may increase the violation.
         remaining = measure(plan.prediction[:, : current.shape[1]] - rows.pick(new_output))

@@ -17,7 +17,7 @@ class PosedRows:
 
     Attributes:
         turn: Turns of the joints, shape (B, n, 4).
-        own: The turns as matrices, shape (B, n, 3, 3).
+        turn_matrices: The turns as matrices, shape (B, n, 3, 3).
         frames: Frames in which the turns act, shape (B, n, 3, 3).
         inverse: Inverses of the frames, shape (B, n, 3, 3).
         points: Heads and then effectors, shape (B, n + E, 3).
@@ -26,7 +26,7 @@ class PosedRows:
     """
 
     turn: Array
-    own: Array
+    turn_matrices: Array
     frames: Array
     inverse: Array
     points: Array
@@ -41,7 +41,7 @@ class PosedRows:
         moved: Array = self.frames[:, None] @ skew(-local)
         return moved
 
-    def put_last(self) -> Nested:
+    def to_chains_last(self) -> Nested:
         """Return the same with the chains as the last axis, as ``iterate`` takes its state."""
         last: Nested = transform_leaves(lambda part: np.moveaxis(part, 0, -1), self._arrays)
         return last
@@ -52,9 +52,9 @@ class PosedRows:
 
     @property
     def _arrays(self) -> tuple[Array | None, ...]:
-        return self.turn, self.own, self.frames, self.inverse, self.points, self.place
+        return self.turn, self.turn_matrices, self.frames, self.inverse, self.points, self.place
 
 
-def put_first(state: Nested) -> PosedRows:
+def from_chains_last(state: Nested) -> PosedRows:
     """Return the poses of a state of ``iterate``, which has the chains as the last axis."""
     return PosedRows(*transform_leaves(lambda part: np.moveaxis(part, -1, 0), state))

@@ -17,10 +17,10 @@ import numpy as np
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.chains_first import apply, chains_first
-from ..algebra.quaternions import AXES
+from ..algebra.quaternions import BASIS
 from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
-from ..descent.descent_settings import Measure
+from ..descent.descent_settings import EnergyAtPose
 from ..descent.posed_rows import PosedRows
 from ..kinematics.kinematic_tree import KinematicTree
 
@@ -50,7 +50,7 @@ class StartRows:
         return StartEnergyAtPose(self, posed)
 
 
-class StartEnergyAtPose(Measure):
+class StartEnergyAtPose(EnergyAtPose):
     """The energy of B trees at one pose."""
 
     def __init__(self, start: StartRows, posed: PosedRows) -> None:
@@ -69,7 +69,7 @@ class StartEnergyAtPose(Measure):
         self.is_least: Flags = np.zeros(len(cost), dtype=np.bool_)
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives, and a function for second ones, as in ``Measure``."""
+        """Return first derivatives, and a function for second ones, as in ``EnergyAtPose``."""
         stiffness, bones = self._start.stiffness, self._start.bones
         slope = (2.0 * stiffness[..., None] * self._sines).reshape(len(stiffness), -1)
         stiffness_by_axis = np.repeat(stiffness * self._cosines, 3, axis=1)
@@ -86,6 +86,6 @@ class StartEnergyAtPose(Measure):
 def compile_springs(tree: KinematicTree, start_turn: Array) -> StartSprings:
     """Return the springs to start turns (n, 4, B) of trees."""
     back = turns.conjugate(start_turn)
-    units = [np.broadcast_to(np.reshape(axis, (4, 1)), start_turn.shape) for axis in AXES]
+    units = [np.broadcast_to(np.reshape(axis, (4, 1)), start_turn.shape) for axis in BASIS]
     from_start = np.stack([turns.multiply(unit, back) for unit in units], axis=2)
     return StartSprings(from_start, 1.0 / tree.joints.mobility.mean(axis=1))

@@ -34,7 +34,7 @@ class FloorPoints(Rows):
     def find_heights(self, tree: KinematicTree, turn: Array) -> Array:
         """Return the heights (F, B) of points above the floor, of trees with turns (n, 4, B)."""
         bones, posed = list(self.bones), tree.pose(turn)
-        points = posed.heads[bones] + np.einsum("fijb,fjb->fib", posed.whole[bones], self.ends)
+        points = posed.heads[bones] + np.einsum("fijb,fjb->fib", posed.axes[bones], self.ends)
         heights: Array = np.einsum("fib,ib->fb", points, self.normal) - self.level
         return heights
 
@@ -64,7 +64,7 @@ def compile_floor(floor: Floor, start: Posed, root: Array, unit: Array) -> Floor
     """
     bones = list(floor.bones)
     points = (np.moveaxis(floor.points, 0, -1) - root) / unit
-    ends = np.einsum("fijb,fjb->fib", invert(start.whole[bones]), points - start.heads[bones])
+    ends = np.einsum("fijb,fjb->fib", invert(start.axes[bones]), points - start.heads[bones])
     normal = floor.normal.T / np.sqrt((floor.normal**2).sum(axis=1))
     level = (normal * (floor.origin.T - root)).sum(axis=0) / unit
     return FloorPoints(tuple(floor.bones), ends, normal, level)

@@ -15,7 +15,7 @@ from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.chains_first import add_blocks, apply, chains_first, flatten, skew
 from ..algebra.nested import Rows
-from ..algebra.quaternions import AXES
+from ..algebra.quaternions import BASIS
 from ..descent.bone_rows import BoneRows
 from ..descent.posed_rows import PosedRows
 from ..kinematics.compiled_joints import put_rows_last
@@ -136,7 +136,7 @@ class PotentialEnergyAtPose:
         self.is_least: Flags = np.zeros(len(w), dtype=np.bool_)
 
     def derive(self, jacobian: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return first derivatives, and a function for second ones, as in ``Measure``."""
+        """Return first derivatives, and a function for second ones, as in ``EnergyAtPose``."""
         slope, resistance = self._derive_springs()
         gravity, weight = self._energy.gravity, None
         slope = slope.reshape(len(slope), -1)
@@ -171,7 +171,7 @@ class PotentialEnergyAtPose:
         if (topology := self._energy.bones.tree.topology).unturned:
             # A part that a bone carries but does not turn moves with the first head of that part.
             beyond = np.concatenate((lifted, np.zeros_like(lifted[:, :1])), axis=1)
-            lifted = lifted - beyond[:, topology.held[:, -1]]
+            lifted = lifted - beyond[:, topology.moving_points[:, -1]]
         return lifted
 
     def _derive_springs(self) -> tuple[Array, Array]:
@@ -238,9 +238,9 @@ def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> P
     if forces.optimum_wxyz is not None:
         rotations = forces.optimum_wxyz
         unit = rotations / np.linalg.norm(rotations, axis=-1, keepdims=True)
-        rest = chain.joints.begun(chain.joints.inner(unit))
+        rest = chain.joints.clamp_by_kind(chain.joints.to_turns(unit))
     rest_vectors, back = turns.to_vectors(rest), turns.conjugate(rest)
-    units = [np.broadcast_to(np.reshape(axis, (4, 1)), rest.shape) for axis in AXES]
+    units = [np.broadcast_to(np.reshape(axis, (4, 1)), rest.shape) for axis in BASIS]
     low, high = put_rows_last(forces.comfort_low), put_rows_last(forces.comfort_high)
     masses = put_rows_last(forces.masses)
     return PotentialEnergy(

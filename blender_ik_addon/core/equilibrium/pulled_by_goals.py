@@ -18,7 +18,7 @@ from ..algebra.arithmetic import Array
 from ..algebra.chains_first import apply, chains_first
 from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
-from ..descent.descent_settings import Measure
+from ..descent.descent_settings import EnergyAtPose
 from ..descent.posed_rows import PosedRows
 from .near_start import StartRows, StartSprings
 from .pulled_energy import PulledEnergyAtPose
@@ -27,10 +27,10 @@ from .pulled_energy import PulledEnergyAtPose
 # third, poses whose goals are nearly met take more steps; with three times, they stay farther off.
 SMOOTHING = 0.03
 # Largest distance at which a target pulls, in lengths of the reach.
-FARTHEST = 2.0
+MAX_PULL = 2.0
 
 
-class Pulls(NamedTuple):
+class GoalPulls(NamedTuple):
     """The pulls of G goals at the outputs of trees.
 
     Attributes:
@@ -59,8 +59,8 @@ class Pulls(NamedTuple):
         return springs
 
 
-def draw_near(target: Array, output: Array, points: int, pulls: Pulls, reach: Array) -> Array:
-    """Return targets (rows, B), nearer where they pull from farther than ``FARTHEST``.
+def limit_pull(target: Array, output: Array, points: int, pulls: GoalPulls, reach: Array) -> Array:
+    """Return targets (rows, B), nearer where they pull from farther than ``MAX_PULL``.
 
     Args:
         target: Targets of all outputs, shape (rows, B).
@@ -71,13 +71,13 @@ def draw_near(target: Array, output: Array, points: int, pulls: Pulls, reach: Ar
     """
     offset = (target - output)[:points].reshape(-1, 3, len(reach))
     distance = np.sqrt((offset**2).sum(axis=1, keepdims=True))
-    share = np.minimum(1.0, FARTHEST * reach / np.maximum(distance, np.finfo(float).tiny))
+    share = np.minimum(1.0, MAX_PULL * reach / np.maximum(distance, np.finfo(float).tiny))
     limited = target.copy()
     limited[:points] = output[:points] + (share * offset).reshape(points, -1)
     return np.where(pulls.goals.any(axis=0)[:, None], limited, target)
 
 
-class Pulling(NamedTuple):
+class GoalLoads(NamedTuple):
     """The loads on B trees.
 
     Attributes:
@@ -94,7 +94,7 @@ class Pulling(NamedTuple):
 class GoalEnergyAtPose(PulledEnergyAtPose):
     """The energy of B trees at one pose, with goals that pull with forces and springs."""
 
-    def __init__(self, energy: Measure, error: Array, pulls: Pulls, reach: Array) -> None:
+    def __init__(self, energy: EnergyAtPose, error: Array, pulls: GoalPulls, reach: Array) -> None:
         """Add the energy of pulls to an energy.
 
         Args:
@@ -111,7 +111,7 @@ class GoalEnergyAtPose(PulledEnergyAtPose):
         self.total += (0.5 * pulls.forces * excess * excess / gap).sum(axis=1)
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives, and a function for second ones, as in ``Measure``."""
+        """Return first derivatives, and a function for second ones, as in ``EnergyAtPose``."""
         slope, curve = super().derive(jacobian)
         # A force does not grow with the distance: it has no stiffness along its direction.
         along = (self._goal_rows * self._error[:, None]) @ jacobian
@@ -120,8 +120,8 @@ class GoalEnergyAtPose(PulledEnergyAtPose):
 
 
 def measure_pulls(
-    bones: BoneRows, loads: Pulling, pulls: Pulls
-) -> Callable[[PosedRows, Array], Measure]:
+    bones: BoneRows, loads: GoalLoads, pulls: GoalPulls
+) -> Callable[[PosedRows, Array], EnergyAtPose]:
     """Return a function of poses and their outputs that returns the energy."""
     start = StartRows(bones, loads.springs, loads.start_place)
     target, reach = chains_first(loads.target), bones.tree.reach

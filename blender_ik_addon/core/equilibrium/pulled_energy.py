@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.chains_first import apply, chains_first, measure
-from ..algebra.output_rows import EVERY
+from ..algebra.output_rows import ALL_OUTPUTS
 from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
-from ..descent.descent_settings import Measure, Settings
+from ..descent.descent_settings import DescentSettings, EnergyAtPose
 from ..descent.posed_rows import PosedRows
 from .potential_energy import EnergyRows, PotentialEnergy
 
@@ -30,7 +30,7 @@ PULL = 1e5
 class PulledEnergyAtPose:
     """The energy of B chains or trees at one pose, with springs that pull their outputs."""
 
-    def __init__(self, energy: Measure, residual: Array, springs: Array) -> None:
+    def __init__(self, energy: EnergyAtPose, residual: Array, springs: Array) -> None:
         """Add the energy of springs to an energy.
 
         Args:
@@ -43,7 +43,7 @@ class PulledEnergyAtPose:
         self.is_least: Flags = energy.is_least
 
     def derive(self, jacobian: Array) -> tuple[Array, Curve]:
-        """Return first derivatives, and a function for second ones, as in ``Measure``."""
+        """Return first derivatives, and a function for second ones, as in ``EnergyAtPose``."""
         slope, curve = self._energy.derive(jacobian)
         back = jacobian.swapaxes(1, 2)
 
@@ -72,4 +72,6 @@ def _measure(
     return lambda posed, output: PulledEnergyAtPose(energy.measure(posed), target - output, springs)
 
 
-PULLED = Settings(_measure, rests=1e-6, least_shift=1e-12, first_shift=1e-10, led=EVERY)
+PULLED = DescentSettings(
+    _measure, rest_turn=1e-6, least_shift=1e-12, first_shift=1e-10, tracked=ALL_OUTPUTS
+)

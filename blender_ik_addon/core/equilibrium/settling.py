@@ -10,9 +10,9 @@ import numpy as np
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import take_rows
-from ..algebra.output_rows import EVERY
+from ..algebra.output_rows import ALL_OUTPUTS
 from ..descent.bone_rows import BoneRows
-from ..descent.descent_settings import Settings
+from ..descent.descent_settings import DescentSettings
 from ..descent.feasible_newton import minimise
 from ..kinematics.aims import Aims
 from ..kinematics.posed import State
@@ -20,12 +20,12 @@ from ..kinematics.task import Task
 from ..model.forces import StepMode
 from ..solvers import jacobian_transpose
 from ..solving.iteration import (
-    FEW_ITERATIONS,
+    RUN_IN_ITERATIONS,
     Progress,
     Work,
+    is_stalled,
     iterate,
     judge_by_rate,
-    stands_still,
 )
 from ..solving.joint_run import AIM_WEIGHTS, Run
 from .potential_energy import EnergyRows, PotentialEnergy
@@ -43,17 +43,17 @@ MAX_SETTLING_ITERATIONS = 250
 # memory.
 MAX_EQUATIONS = 4_000_000
 SWEEPS = judge_by_rate(jacobian_transpose.step)
-SETTLE = Settings(
+SETTLE = DescentSettings(
     measure=lambda bones, energy: EnergyRows(bones, energy).measure,
-    rests=1e-6,
+    rest_turn=1e-6,
     least_shift=1e-6,
     first_shift=1e-3,
-    held=EVERY,
-    slight=1e-9,
+    held=ALL_OUTPUTS,
+    stall_share=1e-9,
 )
 
 
-def move_off_ends(
+def avoid_full_extension(
     task: Task,
     goal: Array,
     energy: PotentialEnergy,
@@ -81,14 +81,14 @@ def move_off_ends(
 
 def pull_effectors(run: Run, energy: PotentialEnergy | None, start: State) -> tuple[State, Counts]:
     """Return the states after iterations with a force on the effectors, and their count."""
-    sweeps, caps = SWEEPS, np.minimum(run.iterations, FEW_ITERATIONS)
+    sweeps, caps = SWEEPS, np.minimum(run.iterations, RUN_IN_ITERATIONS)
     if energy is not None and (energy.gain is not None or energy.mode is StepMode.CLASSIC):
         gain = CLASSIC_GAIN if energy.gain is None else energy.gain
         find = partial(jacobian_transpose.find_move_by_gain, mode=energy.mode, gain=gain)
         sweeps = replace(sweeps, step=partial(jacobian_transpose.step, find=find))
         if energy.gain is not None:
             # Steps with a set gain end only when they hardly move anything.
-            sweeps, caps = replace(sweeps, is_hopeless=stands_still), run.iterations
+            sweeps, caps = replace(sweeps, stop_test=is_stalled), run.iterations
     elif energy is not None:
         caps = np.where(energy.only_settles, 0, caps)
     slide, used = start.slide, np.zeros_like(run.iterations)

@@ -16,14 +16,14 @@ from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import cross, dot, norm, reject
 from ..algebra.nested import Rows
-from ..algebra.vectors import NO_DIRECTION
+from ..algebra.vectors import MIN_LENGTH
 from ..model.topology import Topology
 from .bend_plane import Pole, plan_bend
 from .posed import Posed
 from .start_pose import compile_start_poses
 
 # A bulge smaller than this share of the limb has no side.
-NO_SIDE = 1e-6
+MIN_BULGE_SHARE = 1e-6
 # A quarter turn in a plane exchanges the two components of a vector and multiplies them by these.
 _QUARTER_TURN = np.array([-1.0, 1.0])[:, None]
 
@@ -123,11 +123,11 @@ class Limbs(Rows):
         return to_fixed, to_mean
 
     def _replace_points(self, shares: Array) -> Array:
-        """Return coefficients of heads as those of the points in ``Topology.held``."""
+        """Return coefficients of heads as those of the points in ``Topology.moving_points``."""
         if not self.topology.unturned:
             return shares
         bones = len(shares)
-        is_same = self.topology.held[:, :bones, None] == np.arange(bones)
+        is_same = self.topology.moving_points[:, :bones, None] == np.arange(bones)
         replaced: Array = np.einsum("npm,nmk->npk", shares, is_same.astype(float))
         return replaced
 
@@ -143,11 +143,11 @@ def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
     bones, effectors, starts = [], [], []
     for effector, limb in enumerate(topology.limbs):
         tip = posed.tips[effector]
-        if (norm(tip - posed.heads[limb[-1]]) <= NO_DIRECTION).all():
+        if (norm(tip - posed.heads[limb[-1]]) <= MIN_LENGTH).all():
             # A bone whose head is the effector does not bend to its pole.
             limb = limb[:-1]
         points = np.concatenate((posed.heads[list(limb)], tip[None]))
-        if len(limb) > 1 and (norm(np.diff(points, axis=0)) > NO_DIRECTION).all():
+        if len(limb) > 1 and (norm(np.diff(points, axis=0)) > MIN_LENGTH).all():
             bones.append(limb)
             effectors.append(effector)
             starts.append(compile_start_poses(points, hints[list(limb)].sum(axis=0)))
@@ -218,10 +218,10 @@ class Poles(Rows):
 
     def _invert(self, square: Array) -> Array:
         """Return the inverses of squared lengths (P, B); zero for bulges without a side."""
-        has_side = square > (NO_SIDE * self.limbs.reach) ** 2
+        has_side = square > (MIN_BULGE_SHARE * self.limbs.reach) ** 2
         return np.where(has_side, 1.0 / np.where(has_side, square, 1.0), 0.0)
 
-    def find_past(self, posed: Posed) -> Array:
+    def find_pole_errors(self, posed: Posed) -> Array:
         """Return the angles by which limbs are turned past their poles, radians, shape (P, B)."""
         at = self.measure(posed)
         return np.where(
@@ -244,7 +244,7 @@ class Poles(Rows):
         bends = np.einsum("stpb,psib,ptjb->pijb", bends, at.sides, at.sides)
         return PoleCurvature(levers, slopes, bends)
 
-    def face(self, posed: Posed, turn: Array) -> Array:
+    def face_poles(self, posed: Posed, turn: Array) -> Array:
         """Return turns (n, 4, B) with each limb turned as a whole toward its pole."""
         limbs, faced = self.limbs, turn.copy()
         free = limbs.topology.unturned
@@ -252,7 +252,7 @@ class Poles(Rows):
             (row, b) for row, limb in enumerate(limbs.bones) for b in limb if b in (limb[0], *free)
         ]
         rows, bones = (list(column) for column in zip(*pairs, strict=True))
-        back = (-self.find_past(posed)[:, None] * self.measure(posed).chord)[rows]
+        back = (-self.find_pole_errors(posed)[:, None] * self.measure(posed).chord)[rows]
         back = np.einsum("pijb,pib->pjb", posed.turn_axes[bones], back)
         faced[bones] = turns.multiply(turns.from_vectors(back), turn[bones])
         return faced
@@ -269,7 +269,7 @@ class Poles(Rows):
         floats = limbs.topology.floats
         if fixed_shares.any() or floats:
             # A moving root changes the vectors to the pole and to the target, and so the chord.
-            distance = np.maximum(norm(self.target - at.root), NO_SIDE * limbs.reach)
+            distance = np.maximum(norm(self.target - at.root), MIN_BULGE_SHARE * limbs.reach)
             to_pole = self.position - at.root
             aside = reject(to_pole, at.chord)
             turned = (by_components * at.components[:, ::-1] * _QUARTER_TURN).sum(axis=1)
@@ -305,7 +305,7 @@ class Tips(Rows):
     turn: Array
     back: Array
 
-    def find_turns_past(self, posed: Posed) -> Array:
+    def find_rotation_errors(self, posed: Posed) -> Array:
         """Return the rotations from the goals to the bones' axes, rotation vectors (T, 3, B)."""
         bones = list(self.bones)
         axes = np.einsum("tijb,tjkb->tikb", posed.frames[bones], posed.turn_matrices[bones])
@@ -341,7 +341,7 @@ class Aims(Rows):
         """Return aims with the goals of tips at a share of the way from the present rotations."""
         if self.tips is None or share == 1.0:
             return self
-        rest = turns.from_vectors((1.0 - share) * self.tips.find_turns_past(posed))
+        rest = turns.from_vectors((1.0 - share) * self.tips.find_rotation_errors(posed))
         return replace(self, tips=replace(self.tips, turn=turns.multiply(rest, self.tips.turn)))
 
     @property
@@ -358,19 +358,19 @@ class Aims(Rows):
         return scale
 
     @property
-    def rows(self) -> int:
+    def row_count(self) -> int:
         """The number of rows of the output."""
         return len(self._scale)
 
     def find_output(self, posed: Posed) -> Array:
         """Return the weighted errors of the aims, shape (rows, B)."""
-        rows = [] if self.poles is None else [self.poles.find_past(posed)]
+        rows = [] if self.poles is None else [self.poles.find_pole_errors(posed)]
         if self.tips is not None:
-            error = self.tips.find_turns_past(posed)
+            error = self.tips.find_rotation_errors(posed)
             rows.append(error.reshape(-1, error.shape[-1]))
         return np.concatenate(rows) * self._scale
 
-    def curve_poles(self, posed: Posed) -> PoleCurvature:
+    def find_pole_curvature(self, posed: Posed) -> PoleCurvature:
         """Return the second-order change of the first rows, those of the poles."""
         assert self.poles is not None
         levers, slopes, bends = self.poles.find_curvature(posed)
@@ -381,7 +381,7 @@ class Aims(Rows):
         """Return the derivatives of outputs by turns of joints, shape (n, rows, 3, B)."""
         rows = [] if self.poles is None else [self.poles.find_slopes(posed)]
         if self.tips is not None:
-            is_turned = self.topology.turns | np.eye(len(posed.heads), dtype=np.bool_)
+            is_turned = self.topology.turns_bone | np.eye(len(posed.heads), dtype=np.bool_)
             turned = posed.turn_axes[:, None] * is_turned[:, self.tips.bones, None, None, None]
             rows.append(turned.reshape(len(turned), -1, 3, turned.shape[-1]))
         return np.concatenate(rows, axis=1) * self._scale[:, None]

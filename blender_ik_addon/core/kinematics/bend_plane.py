@@ -15,7 +15,7 @@ from ..algebra import quaternions
 from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
 from ..algebra.quaternions import Quaternion, rotate
 from ..algebra.vectors import (
-    NO_DIRECTION,
+    MIN_LENGTH,
     ZERO,
     Vector,
     add,
@@ -40,7 +40,7 @@ MIN_TARGET_DISTANCE = 1e-9
 # Sines between pole and chord. Below the first, the pole gives no side; above the second, only it
 # does. Between them both sides are blended: the elbow turns quickly but does not pop.
 MIN_POLE_SINE = math.sin(math.radians(3.0))
-POLE_RULES = math.sin(math.radians(10.0))
+FULL_POLE_SINE = math.sin(math.radians(10.0))
 # Below this angle, in radians, two sides are opposite up to rounding and turn the positive way.
 OPPOSITE_ANGLE = -math.pi + 1e-3
 # Half of a target's twist counts up to this angle, in radians. From there to half a turn the part
@@ -153,7 +153,7 @@ def _swivel(
     """Return side and rotation turned about the chord toward the pole."""
     across = reject(pole.position, chord)
     sine = m.divide(norm(m, across), norm(m, pole.position))
-    share = smoothstep(m, sine, MIN_POLE_SINE, POLE_RULES)
+    share = smoothstep(m, sine, MIN_POLE_SINE, FULL_POLE_SINE)
     # Blend the angle, not the directions: when the chord has just passed the pole, they are
     # opposite, and their mean would vanish on the most usual path, in the plane of the bend.
     normal = cross(chord, side)
@@ -198,7 +198,7 @@ def face_side(
             add(scale(side, sine), scale(normal, cosine)),
         )
     if use_flip is not None:
-        has_side = size > NO_DIRECTION
+        has_side = size > MIN_LENGTH
         y = m.where(has_side, m.divide(y, size), 1.0)
         z = m.where(has_side, m.divide(z, size), 0.0)
         twice = scale(add(scale(side, y), scale(normal, z)), m.where(use_flip, 2.0, 0.0))

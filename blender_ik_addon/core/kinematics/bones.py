@@ -25,7 +25,7 @@ MIN_HINGE_SHARE = 1e-9
 # Weight of the present rotation of a bone with many ends, as a share of the weight of its ends: it
 # decides only what the ends leave open.
 REST_WEIGHT = 1e-3
-AXES: tuple[Vector, Vector, Vector] = matrices.IDENTITY
+FRAME_AXES: tuple[Vector, Vector, Vector] = matrices.IDENTITY
 
 
 class Bone(NamedTuple):
@@ -36,7 +36,7 @@ class Bone(NamedTuple):
     the first. The offset leads from its axes at zero to the posed axes of the parent, None if these
     are the same; the offset rotation is without scale and shear. The scale converts lengths in its
     axes to the space of the chain. The joint is None if it turns freely. The hinge is the index of
-    its only axis, None for other joints. ``readiness`` is the mobility about each posed axis
+    its only axis, None for other joints. ``mobility`` is the mobility about each posed axis
     relative to the greatest one, None if all are equal. The greatest bend, in radians to the
     segment before, is for chains without orientations; None for no limit.
     """
@@ -51,8 +51,8 @@ class Bone(NamedTuple):
     scale: Number = 1.0
     joint: SwingTwistRange | None = None
     hinge: int | None = None
-    readiness: Vector | None = None
-    most_bend: Number | None = None
+    mobility: Vector | None = None
+    max_bend: Number | None = None
 
 
 class Bones(NamedTuple):
@@ -88,7 +88,7 @@ def lay_bones(
     ``bends`` are the greatest angles to the segments before, None for no limit.
     """
     bones = tuple(
-        Bone(i - 1, (i + 1,), (subtract(end, head),), length, most_bend=bend)
+        Bone(i - 1, (i + 1,), (subtract(end, head),), length, max_bend=bend)
         for i, ((head, end), length, bend) in enumerate(
             zip(pairwise(points), lengths, bends or repeat(None), strict=False)
         )
@@ -133,7 +133,7 @@ def aim_bone(
     axis = None
     if bone.hinge is not None:
         # A hinge turns in its plane only: it cannot change the part along its axis.
-        axis = AXES[bone.hinge]
+        axis = FRAME_AXES[bone.hinge]
         lever, direction = _flatten(m, lever, bone.hinge), _flatten(m, direction, bone.hinge)
     swing = quaternions.swing(m, lever, direction, axis)
     if share is not None:
@@ -141,10 +141,10 @@ def aim_bone(
         if m.any(is_part):
             part = quaternions.power(m, swing, share)
             swing = choose(m, is_part, part, swing)
-    if bone.readiness is not None:
+    if bone.mobility is not None:
         # Stiff axes turn less.
         x, y, z = quaternions.to_vector(m, swing)
-        reduced = x * bone.readiness[0], y * bone.readiness[1], z * bone.readiness[2]
+        reduced = x * bone.mobility[0], y * bone.mobility[1], z * bone.mobility[2]
         swing = quaternions.from_vector(m, reduced)
     turned = quaternions.normalize(m, quaternions.multiply(rotation, swing))
     return turned if bone.joint is None else swing_twist.clamp(m, bone.joint, turned)
@@ -157,7 +157,7 @@ def _flatten(m: Arithmetic, vector: Vector, axis: int) -> Vector:
     return m.where(counts, x, 0.0), m.where(counts, y, 0.0), m.where(counts, z, 0.0)
 
 
-def hold_joint(
+def clamp_orientation(
     m: Arithmetic, bone: Bone, orientation: Quaternion, other: Quaternion, *, is_child: bool = False
 ) -> Quaternion:
     """Return the orientation of one of two bones, brought into the range of their joint.

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from .kinematic_tree import KinematicTree
 
 
-def compile_bones(tree: KinematicTree, *, is_few: bool) -> list[Bones]:
+def compile_bones(tree: KinematicTree, *, is_in_floats: bool) -> list[Bones]:
     """Return the bones of B trees: in floats one record per tree, in arrays one record for all.
 
     Bones that move no effector are left out. Slides keep their start values. The bones are cached
     with the trees.
     """
     cached: dict[bool, list[Bones]] = tree.__dict__.setdefault("compiled_bones", {})
-    if is_few not in cached:
-        rows = range(tree.reach.size) if is_few else (None,)
-        cached[is_few] = [_make_bones(tree, partial(_pick, row=row)) for row in rows]
-    return cached[is_few]
+    if is_in_floats not in cached:
+        rows = range(tree.reach.size) if is_in_floats else (None,)
+        cached[is_in_floats] = [_make_bones(tree, partial(_pick, row=row)) for row in rows]
+    return cached[is_in_floats]
 
 
 def _pick(array: Array, row: int | None) -> Any:
@@ -45,8 +45,8 @@ def _pick(array: Array, row: int | None) -> Any:
 
 def _make_bones(tree: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
     """Return one record of bones; ``pick`` converts arrays (..., B) to tuples of numbers."""
-    topology, used = tree.topology, tree.topology.led
-    joints, heads = tree.joints.take_bones(used), tree.slide_heads(tree.joints.resting_slide)[used]
+    topology, used = tree.topology, tree.topology.path_bones
+    joints, heads = tree.joints.take_bones(used), tree.slide_heads(tree.joints.start_slide)[used]
     row_of = {bone: i for i, bone in enumerate([-1, *used], start=-1)}
     parents = [row_of[topology.parents[bone]] for bone in used]
     carriers = [*parents, *(row_of[bone] for bone in topology.effector_bones)]
@@ -79,7 +79,7 @@ def _make_bones(tree: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
         pick(scales),
         _list_ranges(joints, pick),
         [joint_limits.HINGES.get(kind) for kind in joints.kinds],
-        pick(joints.readiness) if joints.has_stiffness else (None,) * len(used),
+        pick(joints.relative_mobility) if joints.has_stiffness else (None,) * len(used),
     )
     bones = tuple(Bone(*fields) for fields in zip(*columns, strict=True))
     roots = tuple((i, head) for i, head in enumerate(pick(heads)) if parents[i] < 0)
@@ -92,8 +92,8 @@ def weigh_points(tree: KinematicTree) -> Array:
     if len(tree.ends) == 1:
         return np.empty((0, tree.reach.size))
     # No weight is zero, because means are weighted by them.
-    weights = tree.sqrt_weights**2 + arrays.NO_DIRECTION
-    beyond = [weights[topology.moves[bone]].sum(axis=0) for bone in topology.led]
+    weights = tree.sqrt_weights**2 + arrays.MIN_LENGTH
+    beyond = [weights[topology.is_on_path[bone]].sum(axis=0) for bone in topology.path_bones]
     return np.concatenate((beyond, weights))
 
 

@@ -21,9 +21,9 @@ from .swing_twist import (
     RangeArrays,
     SwingTwistRange,
     TurnParts,
-    put_together,
+    join_swing_twist,
+    split_swing_twist,
     stack_ranges,
-    take_apart,
 )
 
 # Greatest rounding error in products of perpendicular unit axes.
@@ -75,12 +75,12 @@ class CompiledJoints(Rows):
         return 0.5 * (least + most), 0.5 * (most - least)
 
     @cached_property
-    def resting_slide(self) -> Array:
+    def start_slide(self) -> Array:
         """The slides of start poses, zero brought inside the ranges, shape (n, B)."""
         return np.clip(np.zeros_like(self.slide_low), self.slide_low, self.slide_high)
 
     @cached_property
-    def slides(self) -> Flags:
+    def has_slides(self) -> Flags:
         """Whether each chain has bones that slide, shape (B,)."""
         flags: Flags = (self.slide_high > self.slide_low).any(axis=0)
         return flags
@@ -122,20 +122,20 @@ class CompiledJoints(Rows):
         return bool((self.mobility < 1.0).any())
 
     @cached_property
-    def readiness(self) -> Array:
+    def relative_mobility(self) -> Array:
         """Mobilities relative to the greatest one of each chain, shape (n, 3, B)."""
         relative: Array = self.mobility / self.mobility.max(axis=(0, 1))
         return relative
 
-    def inner(self, local_wxyz: Array) -> Array:
+    def to_turns(self, local_wxyz: Array) -> Array:
         """Return local rotations (B, n, 4) as turns (n, 4, B)."""
         return turns.multiply(turns.conjugate(self.zero), np.moveaxis(local_wxyz, 0, -1))
 
-    def outer(self, turn: Array) -> Array:
+    def to_rotations(self, turn: Array) -> Array:
         """Return turns (n, 4, B) as local rotations (B, n, 4)."""
         return np.ascontiguousarray(np.moveaxis(turns.multiply(self.zero, turn), -1, 0))
 
-    def begun(self, turn: Array) -> Array:
+    def clamp_by_kind(self, turn: Array) -> Array:
         """Return any turns (n, 4, B) brought to the kinds and inside the ranges of the joints."""
         rows = (np.moveaxis(array, -1, 0) for array in (turn, self.low, self.high))
         clamped = joint_limits.clamp_rotations(self.kinds, *rows)
@@ -143,16 +143,16 @@ class CompiledJoints(Rows):
 
     def clamped(self, turn: Array) -> Array:
         """Return turns (n, 4, B) brought inside their ranges."""
-        return turn if self.is_free else put_together(self.take_apart(turn), 1)
+        return turn if self.is_free else join_swing_twist(self.split_swing_twist(turn), 1)
 
     @cached_property
     def range_arrays(self) -> RangeArrays:
         """The ranges, stacked to decompose many turns."""
         return stack_ranges(self.ranges)
 
-    def take_apart(self, turn: Array) -> TurnParts:
+    def split_swing_twist(self, turn: Array) -> TurnParts:
         """Return turns (n, 4, B) brought inside their ranges, as swing and twist."""
-        return take_apart(self.range_arrays, turn.swapaxes(0, 1))
+        return split_swing_twist(self.range_arrays, turn.swapaxes(0, 1))
 
     @cached_property
     def axis_shares(self) -> Array:
@@ -200,9 +200,9 @@ class JointRows:
         self._mobility = chains_first(joints.mobility) if joints.has_stiffness else None
         self._free = joints.axis_shares[None, :, :, 0, None] * np.eye(3)
 
-    def take_apart(self, turn: Array) -> TurnParts:
+    def split_swing_twist(self, turn: Array) -> TurnParts:
         """Return turns (B, n, 4) brought inside their ranges, as swing and twist."""
-        return take_apart(self.ranges, turn.transpose(2, 0, 1))
+        return split_swing_twist(self.ranges, turn.transpose(2, 0, 1))
 
     def weigh_axes(self, turn: Array) -> Array:
         """Return mobility matrices of joints without edges, (B, n, 3, 3), at turns (B, n, 4)."""

@@ -21,7 +21,7 @@ from .aims import Aims
 from .compiled_joints import AXIS_LOCKING, CompiledJoints, compile_joints, put_rows_last
 from .posed import Posed, State, accumulate, move_by_turns
 from .reach import measure_reach
-from .swing_twist import put_together
+from .swing_twist import join_swing_twist
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class KinematicTree(Rows):
         return self.joints.kinds[0] in (JointKind.BALL, JointKind.SWING)
 
     @property
-    def only_hinges(self) -> bool:
+    def has_only_hinges(self) -> bool:
         """Whether no bone turns about two axes: then few, distant poses meet position and turn."""
         return all(kind in AXIS_LOCKING for kind in self.joints.kinds)
 
     @property
-    def rows(self) -> int:
+    def row_count(self) -> int:
         """The number of rows of the output."""
-        return 3 * len(self.ends) + (0 if self.aims is None else self.aims.rows)
+        return 3 * len(self.ends) + (0 if self.aims is None else self.aims.row_count)
 
     def move(self, offset: Array) -> KinematicTree:
         """Return trees whose first bones are moved by offsets (3, B) in units of the reach."""
@@ -84,7 +84,7 @@ class KinematicTree(Rows):
         self,
         turn: Array,
         slide: Array | None = None,
-        is_kept: Flags | None = None,
+        was_active: Flags | None = None,
         posed: Posed | None = None,
     ) -> State:
         """Return the state of turns and slides inside their ranges; arguments as ``clamp_state``.
@@ -93,30 +93,34 @@ class KinematicTree(Rows):
         """
         count, _, rows = turn.shape
         slide = np.zeros((count, rows)) if slide is None else slide
-        is_kept = np.zeros((count, 3, rows), dtype=np.bool_) if is_kept is None else is_kept
+        was_active = (
+            np.zeros((count, 3, rows), dtype=np.bool_) if was_active is None else was_active
+        )
         posed = self.pose(turn, slide) if posed is None else posed
-        return State(turn, slide, is_kept, self.find_output(posed), posed)
+        return State(turn, slide, was_active, self.find_output(posed), posed)
 
     def restate(self, state: State) -> State:
         """Return a state of the same tree with other aims, or none, as a state of this one."""
         return self.make_state(state.turn, state.slide, None, state.posed)
 
     def clamp_state(
-        self, turn: Array, slide: Array | None = None, is_kept: Flags | None = None
+        self, turn: Array, slide: Array | None = None, was_active: Flags | None = None
     ) -> State:
         """Return the state of turns and slides brought inside their ranges.
 
         Args:
             turn: Turns of the joints, inside their ranges or not, shape (n, 4, B).
             slide: Slides, likewise, shape (n, B); None for none.
-            is_kept: Whether the last step kept joints on edges, shape (n, 3, B); None for none.
+            was_active: Whether the last step kept joints on edges, shape (n, 3, B); None for none.
         """
         joints = self.joints
         if self.slide_axes is not None and slide is not None:
             slide = np.clip(slide, joints.slide_low, joints.slide_high)
         if joints.is_free:
-            return self.make_state(turn, slide, is_kept)
-        return self.make_state(put_together(joints.take_apart(turn), 1), slide, is_kept)
+            return self.make_state(turn, slide, was_active)
+        return self.make_state(
+            join_swing_twist(joints.split_swing_twist(turn), 1), slide, was_active
+        )
 
     def pose(self, turn: Array, slide: Array | None = None) -> Posed:
         """Return the pose of turns (n, 4, B) and slides (n, B) inside their ranges."""
@@ -149,7 +153,7 @@ class KinematicTree(Rows):
         """Return the moves of the effector by slides of one, shape (n, 3, B)."""
         assert self.slide_axes is not None
         moved = self.slide_axes.copy()
-        moved[1:] = np.einsum("nijb,njb->nib", posed.whole[:-1], moved[1:])
+        moved[1:] = np.einsum("nijb,njb->nib", posed.axes[:-1], moved[1:])
         return moved
 
     def weigh(self, points: Array) -> Array:
@@ -158,7 +162,7 @@ class KinematicTree(Rows):
 
     def unweigh(self, rows: Array) -> Array:
         """Return rows of an output (3 E, B), without weights, as points of effectors (E, 3, B)."""
-        least = np.maximum(self.sqrt_weights, arrays.NO_DIRECTION)
+        least = np.maximum(self.sqrt_weights, arrays.MIN_LENGTH)
         points: Array = rows.reshape(len(self.ends), 3, -1) / least[:, None]
         return points
 
@@ -185,13 +189,13 @@ class KinematicTree(Rows):
         """Return the points that bones move as they move effectors, (E, 3, B) or (n, E, 3, B)."""
         if not self.topology.unturned:
             return posed.tips
-        points: Array = posed.points[self.topology.held[:, len(posed.heads) :]]
+        points: Array = posed.points[self.topology.moving_points[:, len(posed.heads) :]]
         return points
 
     @cached_property
     def _shares(self) -> Array | None:
         """Weights of joints for effectors, shape (n, E, 1, 1, any); None if all are 1."""
-        shares = self.topology.moves[:, :, None] * self.sqrt_weights
+        shares = self.topology.is_on_path[:, :, None] * self.sqrt_weights
         return None if (shares == 1.0).all() else shares[:, :, None, None]
 
 
@@ -208,11 +212,11 @@ def compile_tree(
         unit: Units of length, shape (B,).
     """
     compiled = compile_joints(joints, unit)
-    start = compiled.inner(joints.start_wxyz)
+    start = compiled.to_turns(joints.start_wxyz)
     reach = measure_paths(topology, heads, tips)[1].max(axis=0)
     weights, zeros = np.ones((len(tips), len(unit))), (np.zeros_like(heads), np.zeros_like(tips))
     tree = KinematicTree(topology, compiled, *zeros, reach, weights)
-    inverse = arrays.invert(tree.pose(start).whole)
+    inverse = arrays.invert(tree.pose(start).axes)
     children = topology.children_of_bones
     parents = np.array(topology.parents)[children]
     arms, on = heads.copy(), list(topology.effector_bones)

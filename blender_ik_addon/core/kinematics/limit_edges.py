@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.vectors import Vector, add, scale
-from .swing_twist import HELD, RangeArrays, SwingTwist, SwingTwistRange, TurnParts
+from .swing_twist import LOCKED_WIDTH, RangeArrays, SwingTwist, SwingTwistRange, TurnParts
 
 # A joint nearer to an edge of its range than this, in radians or sines, is on it.
 ON_EDGE = 1e-9
@@ -50,7 +50,7 @@ class EdgeArrays:
             self.is_near[::2] &= ~is_on | (self.left[::2] <= ON_EDGE)
             # If a range ends at its middle, a quarter of an ellipse meets that at a right angle.
             is_middle = np.abs(at.value[::2]) <= ON_EDGE
-            ends = is_middle & (np.minimum(ranges.above, ranges.below) <= HELD)
+            ends = is_middle & (np.minimum(ranges.above, ranges.below) <= LOCKED_WIDTH)
             is_on = is_on & ~ends.any(axis=0)
         self.is_ellipse: Flags = is_on & (at.out >= 1.0 - near)
         self.left[0] = np.where(self.is_ellipse, 1.0 - at.out, self.left[0])
@@ -73,7 +73,7 @@ class EdgeArrays:
 
     @cached_property
     def _squares(self) -> Array:
-        wide = np.maximum(self._at.half, HELD)
+        wide = np.maximum(self._at.half, LOCKED_WIDTH)
         return wide * wide
 
     @cached_property
@@ -131,7 +131,7 @@ def list_edges(ranges: SwingTwistRange, at: SwingTwist) -> list[tuple[int, Vecto
         return []
     (by_x, by_y, by_z), edges = grow_parts(at), []
     if on_ellipse:
-        wide_x, wide_z = max(at.half_x, HELD), max(at.half_z, HELD)
+        wide_x, wide_z = max(at.half_x, LOCKED_WIDTH), max(at.half_z, LOCKED_WIDTH)
         grown = scale(by_x, at.offset_x / (wide_x * wide_x * at.out))
         edges.append((0, add(grown, scale(by_z, at.offset_z / (wide_z * wide_z * at.out)))))
     elif on_x:
@@ -148,8 +148,8 @@ def _is_on_ellipse(ranges: SwingTwistRange, at: SwingTwist) -> bool:
     if not at.is_round or at.out < 1.0 - ON_EDGE:
         return False
     x, z = min(ranges.above_x, ranges.below_x), min(ranges.above_z, ranges.below_z)
-    is_middle = abs(at.offset_x) <= ON_EDGE and x <= HELD
-    return not (is_middle or (abs(at.offset_z) <= ON_EDGE and z <= HELD))
+    is_middle = abs(at.offset_x) <= ON_EDGE and x <= LOCKED_WIDTH
+    return not (is_middle or (abs(at.offset_z) <= ON_EDGE and z <= LOCKED_WIDTH))
 
 
 def grow_parts(at: SwingTwist) -> tuple[Vector, Vector, Vector]:

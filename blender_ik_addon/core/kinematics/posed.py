@@ -47,7 +47,7 @@ class Posed(Rows):
         return self.points[len(self.frames) :]
 
     @cached_property
-    def whole(self) -> Array:
+    def axes(self) -> Array:
         """The posed axes of the bones, shape (n, 3, 3, B)."""
         axes: Array = np.einsum("nijb,njkb->nikb", self.frames, self.turn_matrices)
         return axes
@@ -84,7 +84,7 @@ class State(Rows):
     Attributes:
         turn: Turns of the joints, shape (n, 4, B).
         slide: Slides of the bones, shape (n, B).
-        is_kept: Whether the last step kept a joint on an edge of its range, shape (n, 3, B).
+        was_active: Whether the last step kept a joint on an edge of its range, shape (n, 3, B).
         output: Values that are compared with the target, shape (rows, B): three numbers per
             effector, times the square root of its weight, and then those of the other aims.
         posed: Pose of the bones.
@@ -93,7 +93,7 @@ class State(Rows):
 
     turn: Array
     slide: Array
-    is_kept: Flags
+    was_active: Flags
     output: Array
     posed: Posed
     linear: Any = None
@@ -104,7 +104,7 @@ class State(Rows):
 
     def parts(self) -> tuple[Any, ...]:
         """Return the values of all fields except ``linear``."""
-        return self.turn, self.slide, self.is_kept, self.output, self.posed
+        return self.turn, self.slide, self.was_active, self.output, self.posed
 
 
 def move_by_turns(frames: Array, levers: Array) -> Array:

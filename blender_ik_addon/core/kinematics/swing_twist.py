@@ -23,9 +23,9 @@ from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector
 
 # An axis with a range narrower than this, in sines, is locked.
-HELD = 1e-9
+LOCKED_WIDTH = 1e-9
 # Below this cosine of half the swing, near half a turn, the twist is undefined.
-HALF_TURN = 1e-9
+MIN_SWING_COSINE = 1e-9
 
 
 class SwingTwistRange(NamedTuple):
@@ -58,7 +58,7 @@ class SwingTwistRange(NamedTuple):
             self.twist_high - self.twist_low,
             self.below_z + self.above_z,
         )
-        held: Flags = join(rooms) < HELD
+        held: Flags = join(rooms) < LOCKED_WIDTH
         return held
 
     @property
@@ -141,7 +141,7 @@ def decompose(m: Arithmetic, ranges: SwingTwistRange, q: Quaternion) -> SwingTwi
     """Return swing and twist of a unit quaternion, brought inside their ranges."""
     w, x, y, z = q
     cosine = m.sqrt(w * w + y * y)
-    has_twist = cosine > HALF_TURN
+    has_twist = cosine > MIN_SWING_COSINE
     if m.all(has_twist):
         w, y = w / cosine, y / cosine
     else:
@@ -160,7 +160,7 @@ def clamp_swing(
     offset_x, offset_z = x - ranges.middle_x, z - ranges.middle_z
     half_x = m.where(offset_x >= 0.0, ranges.above_x, ranges.below_x)
     half_z = m.where(offset_z >= 0.0, ranges.above_z, ranges.below_z)
-    is_round = (m.minimum(half_x, half_z) > HELD) & m.is_finite(half_x + half_z)
+    is_round = (m.minimum(half_x, half_z) > LOCKED_WIDTH) & m.is_finite(half_x + half_z)
     are_round = m.all(is_round)
     x, z = half_x, half_z
     if not are_round:
@@ -233,22 +233,22 @@ def stack_ranges(ranges: SwingTwistRange) -> RangeArrays:
     stack: Array = np.array(ranges)
     below, above, low, high = stack[2:6:2], stack[3:6:2], *np.empty((2, 3, *stack.shape[1:]))
     low[::2], low[1], high[::2], high[1] = -below, stack[6], above, stack[7]
-    is_round = ((stack[2:6] > HELD) & (stack[2:6] < np.inf)).all(axis=0)
+    is_round = ((stack[2:6] > LOCKED_WIDTH) & (stack[2:6] < np.inf)).all(axis=0)
     ends = below, above, low, high
     return RangeArrays(stack[:2], *ends, stack[8], is_round, bool(is_round.all()))
 
 
-def take_apart(ranges: RangeArrays, turn: Array) -> TurnParts:
+def split_swing_twist(ranges: RangeArrays, turn: Array) -> TurnParts:
     """Return unit quaternions (4, any, any) brought inside their ranges, as swing and twist.
 
     It is ``decompose`` for many joints, with fewer calls of NumPy.
     """
     w, _, y, _ = turn
     cosine = np.sqrt(w * w + y * y)
-    if cosine.min(initial=1.0) > HALF_TURN:
+    if cosine.min(initial=1.0) > MIN_SWING_COSINE:
         phase = turn[::2] / cosine
     else:
-        has_twist = cosine > HALF_TURN
+        has_twist = cosine > MIN_SWING_COSINE
         phase = np.where(has_twist, turn[::2] / np.where(has_twist, cosine, 1.0), _NO_TWIST)
     swing = turn[1::2] * phase[0] + _flip(turn[1::2]) * phase[1]
     value = np.empty((3, *cosine.shape))
@@ -263,7 +263,7 @@ def _clamp_offsets(ranges: RangeArrays, offset: Array, half: Array, value: Array
     """Return the parts of turns with offsets of swings (2, ...) brought inside their ranges."""
     divisor, is_round = half, ranges.is_round
     if not ranges.are_round:
-        is_round = ((half > HELD) & (half < np.inf)).all(axis=0)
+        is_round = ((half > LOCKED_WIDTH) & (half < np.inf)).all(axis=0)
         divisor = np.where(is_round, half, 1.0)
     share = offset / divisor
     out = np.sqrt((share * share).sum(axis=0))
@@ -281,7 +281,7 @@ def _clamp_offsets(ranges: RangeArrays, offset: Array, half: Array, value: Array
     return TurnParts(spot, value, half, np.minimum(out, 1.0), is_round)
 
 
-def put_together(parts: TurnParts, axis: int) -> Array:
+def join_swing_twist(parts: TurnParts, axis: int) -> Array:
     """Return the quaternions of swings and twists; it is ``compose`` for many joints.
 
     They have the shape of the numbers (any, any), with components inserted as ``axis``.

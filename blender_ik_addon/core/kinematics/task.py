@@ -22,7 +22,7 @@ from .start_pose import StartPose
 # A tolerance below this share of the chain's length is finer than rounding: no solve would end.
 FINEST_TOLERANCE = 1e-14
 # A target nearer to full reach than this share of it counts as drawn in to the reach.
-AT_REACH = 1e-12
+REACH_TOLERANCE = 1e-12
 
 
 # Not frozen, which would double its construction time: a solve of two bones takes microseconds.
@@ -79,7 +79,7 @@ def _make_task(
     return task
 
 
-def ask_one(goal: Goal, options: SolveOptions) -> Task:
+def make_float_task(goal: Goal, options: SolveOptions) -> Task:
     """Return the task of one chain, in floats."""
     columns = _list_columns(goal, options)
     return _make_task(
@@ -88,7 +88,7 @@ def ask_one(goal: Goal, options: SolveOptions) -> Task:
     )
 
 
-def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
+def make_float_tasks(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
     """Yield the tasks of ``count`` chains, in floats."""
     columns = [
         value.tolist() if isinstance(value, np.ndarray) else [value] * count
@@ -97,7 +97,7 @@ def ask_each(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
     return map(partial(_make_task, options), *columns)
 
 
-def ask_all(goals: Goals, options: SolveOptions, count: int) -> Task:
+def make_array_task(goals: Goals, options: SolveOptions, count: int) -> Task:
     """Return the task of ``count`` chains side by side, in arrays."""
 
     def put_chains_last(value: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from ..algebra import quaternions
 from ..algebra.arithmetic import FLOATS, Array, Counts, Flags
 from ..algebra.nested import Rows
-from ..algebra.quaternions import AXES, Quaternion, multiply, normalize, rotate
+from ..algebra.quaternions import BASIS, Quaternion, multiply, normalize, rotate
 from ..algebra.vectors import ZERO, perpendicular, reject, unit
 
 # Up to this number, matrices are multiplied faster one after the other.
@@ -30,8 +30,8 @@ MIN_SHARE = 1e-2
 HALF_IDENTITY = 0.5 * np.eye(4)
 PRODUCTS = -np.array(
     [
-        [np.column_stack([multiply(multiply(w, r), s) for r in AXES]) for s in AXES[1:]]
-        for w in AXES[1:]
+        [np.column_stack([multiply(multiply(w, r), s) for r in BASIS]) for s in BASIS[1:]]
+        for w in BASIS[1:]
     ]
 ).reshape(3, 3, 16)
 

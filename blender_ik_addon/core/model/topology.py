@@ -56,9 +56,9 @@ class Topology:
             raise InvalidChainError("An effector hangs on no bone: give it the index of a bone.")
 
     @cached_property
-    def led(self) -> list[int]:
+    def path_bones(self) -> list[int]:
         """The bones that move an effector: those on the paths."""
-        return np.flatnonzero(self.moves.any(axis=1)).tolist()
+        return np.flatnonzero(self.is_on_path.any(axis=1)).tolist()
 
     @cached_property
     def is_above(self) -> Flags:
@@ -99,12 +99,12 @@ class Topology:
         return [-1 if b in self.unturned else parent for b, parent in enumerate(self.parents)]
 
     @cached_property
-    def turns(self) -> Flags:
+    def turns_bone(self) -> Flags:
         """Whether the bone of a row turns the column's bone, another one, with it, shape (n, n)."""
         return self._find_ancestors(self.turning_parents)
 
     @cached_property
-    def held(self) -> Counts:
+    def moving_points(self) -> Counts:
         """The point that moves as each head and effector does when a bone turns, (n, n + E).
 
         It is the point itself, or the head of the first unturned bone on the way there.
@@ -120,7 +120,7 @@ class Topology:
         return points
 
     @cached_property
-    def moves(self) -> Flags:
+    def is_on_path(self) -> Flags:
         """Whether each bone is on the path of each effector, and so moves it, shape (n, E)."""
         is_at_or_above = self.is_above | np.eye(len(self.parents), dtype=np.bool_)
         return is_at_or_above[:, self.effector_bones]
@@ -128,7 +128,7 @@ class Topology:
     @cached_property
     def paths(self) -> tuple[tuple[int, ...], ...]:
         """The bones from the root to each effector."""
-        return tuple(tuple(np.flatnonzero(moves).tolist()) for moves in self.moves.T)
+        return tuple(tuple(np.flatnonzero(moves).tolist()) for moves in self.is_on_path.T)
 
     @cached_property
     def roots(self) -> Counts:
@@ -159,11 +159,11 @@ class Topology:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The children of each bone that move an effector."""
-        is_on_any = self.moves.any(axis=1)
+        is_on_any = self.is_on_path.any(axis=1)
         return self._group_by_bone([p if is_on_any[b] else -1 for b, p in enumerate(self.parents)])
 
     @cached_property
-    def carried(self) -> tuple[tuple[int, ...], ...]:
+    def bone_effectors(self) -> tuple[tuple[int, ...], ...]:
         """The effectors on each bone."""
         return self._group_by_bone(self.effector_bones)
 
@@ -180,9 +180,9 @@ class Topology:
         Every bone that moves an effector is in one run, roots first.
         """
         runs: list[list[int]] = []
-        for bone in np.flatnonzero(self.moves.any(axis=1)).tolist():
+        for bone in np.flatnonzero(self.is_on_path.any(axis=1)).tolist():
             parent = self.parents[bone]
-            if parent >= 0 and len(self.children[parent]) + len(self.carried[parent]) == 1:
+            if parent >= 0 and len(self.children[parent]) + len(self.bone_effectors[parent]) == 1:
                 next(run for run in runs if run[-1] == parent).append(bone)
             else:
                 runs.append([bone])
@@ -198,7 +198,7 @@ class Topology:
         limbs = []
         for path, carrier in zip(self.paths, self.effector_bones, strict=True):
             # Effectors that the carrier moves belong to the same limb.
-            is_shared = (self.moves & ~self.moves[carrier]).any(axis=1)
+            is_shared = (self.is_on_path & ~self.is_on_path[carrier]).any(axis=1)
             limb = tuple(bone for bone in path if not is_shared[bone])
             limbs.append(limb if len(limb) > 1 else path[self.floats :])
         return tuple(limbs)

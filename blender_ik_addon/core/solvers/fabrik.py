@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ..algebra import quaternions
 from ..algebra.arithmetic import Arithmetic, Number
-from ..algebra.vectors import AHEAD, NO_DIRECTION, ZERO, Vector, add, scale, subtract, unit
-from ..kinematics.bones import Bones, Pose, Targets, find_distance, hold_joint, pose_bones
+from ..algebra.vectors import BONE_DIRECTION, MIN_LENGTH, ZERO, Vector, add, scale, subtract, unit
+from ..kinematics.bones import Bones, Pose, Targets, clamp_orientation, find_distance, pose_bones
 
 
 def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pose, Number]:
@@ -44,8 +44,8 @@ def lay_segments(
         a, b, c = points[i + 1]
         a, b, c = a - x, b - y, c - z
         size = m.length(a, b, c)
-        if m.any(size <= NO_DIRECTION):
-            before = unit(m, subtract(points[i + 1], points[i]), AHEAD)
+        if m.any(size <= MIN_LENGTH):
+            before = unit(m, subtract(points[i + 1], points[i]), BONE_DIRECTION)
             (a, b, c), size = unit(m, (a, b, c), before), 1.0
         share = length / size
         x, y, z = x + a * share, y + b * share, z + c * share
@@ -75,7 +75,7 @@ def _place_bones_inward(m: Arithmetic, chain: Bones, pose: Pose, targets: Target
         swing = quaternions.swing(m, segment, goal_segment)
         turned = quaternions.normalize(m, quaternions.multiply(orientation, swing))
         if end < count and len(ends) == 1:
-            turned = hold_joint(m, bones[end], turned, orientations[end])
+            turned = clamp_orientation(m, bones[end], turned, orientations[end])
         orientations[i] = turned
         points[i] = subtract(goal_end, quaternions.rotate(turned, segment))
     return points

@@ -15,7 +15,7 @@ from ..algebra import quaternions
 from ..algebra.arithmetic import Arithmetic, Number
 from ..algebra.nested import Nested, choose
 from ..algebra.vectors import (
-    NO_DIRECTION,
+    MIN_LENGTH,
     Vector,
     add,
     dot,
@@ -27,7 +27,7 @@ from ..algebra.vectors import (
     unit,
 )
 from ..algebra.vectors import choose as choose_vector
-from ..kinematics.bones import Bone, Bones, Pose, hold_joint
+from ..kinematics.bones import Bone, Bones, Pose, clamp_orientation
 
 # Exponent beyond which a segment lies along its move; far below where exp() underflows.
 MAX_DRAG_EXPONENT = 300.0
@@ -35,7 +35,7 @@ MAX_DRAG_EXPONENT = 300.0
 # these factors: the first is the goal of a partial step, the second holds after joints have been
 # brought back into their ranges.
 AHEAD_GOAL = 1.015
-MOST_AHEAD = 1.05
+MAX_AHEAD = 1.05
 
 
 class LedEnd(NamedTuple):
@@ -72,7 +72,7 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, end: LedEnd) -> 
 
 def is_limited(chain: Bones) -> bool:
     """Return whether any joint has a range."""
-    return any(bone.joint is not None or bone.most_bend is not None for bone in chain.bones)
+    return any(bone.joint is not None or bone.max_bend is not None for bone in chain.bones)
 
 
 def drag_segment(m: Arithmetic, way: Vector, move: Vector, length: Number) -> Vector:
@@ -88,7 +88,7 @@ def drag_segment(m: Arithmetic, way: Vector, move: Vector, length: Number) -> Ve
     turned = add(scale(along, (ahead - behind) * inverse - side * cosine), scale(direction, side))
     size = norm(m, turned)
     moved = scale(turned, m.divide(length, size))
-    stays = (distance <= 0.0) | (size <= NO_DIRECTION)
+    stays = (distance <= 0.0) | (size <= MIN_LENGTH)
     return choose_vector(m, stays, way, moved) if m.any(stays) else moved
 
 
@@ -108,7 +108,7 @@ def _turn_bones(
             turned = quaternions.multiply(quaternions.swing(m, old, new), before)
             turned = quaternions.normalize(m, turned)
             if ahead is not None:
-                turned = hold_joint(m, chain.bones[near], turned, ahead, is_child=not is_tip)
+                turned = clamp_orientation(m, chain.bones[near], turned, ahead, is_child=not is_tip)
             swing = quaternions.multiply(turned, quaternions.conjugate(before))
             new = quaternions.rotate(quaternions.normalize(m, swing), old)
             orientations.append(turned)
@@ -125,16 +125,16 @@ def _turn_bones(
 
 def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, length: Number, ahead: Vector) -> Vector:
     """Return a vector of the same length, within the greatest bend from the one ahead."""
-    if joint.most_bend is None:
+    if joint.max_bend is None:
         return way
     axis = scale(ahead, m.divide(1.0, norm(m, ahead)))
-    cosine, sine = m.cos(joint.most_bend), m.sin(joint.most_bend)
+    cosine, sine = m.cos(joint.max_bend), m.sin(joint.max_bend)
     is_beyond = dot(way, axis) < cosine * length
     if not m.any(is_beyond):
         return way
     aside = reject(scale(way, 1.0 / length), axis)
     size = norm(m, aside)
-    if m.any(size <= NO_DIRECTION):
+    if m.any(size <= MIN_LENGTH):
         aside, size = unit(m, aside, perpendicular(m, axis)), 1.0
     edge = add(scale(axis, cosine * size), scale(aside, sine))
     # A segment that is folded back has only rounding across the axis, partly along the axis.
@@ -165,13 +165,13 @@ def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, end: LedE
         mixed = add(way, scale(subtract(whole, way), fraction))
         size, length = norm(m, mixed), chain.bones[bone].length
         turned = scale(mixed, m.divide(length, size))
-        return choose_vector(m, size > NO_DIRECTION * length, turned, way)
+        return choose_vector(m, size > MIN_LENGTH * length, turned, way)
 
     partly = _turn_bones(m, chain, pose, goal, end, turn_partly)
     is_ahead = square < 0.0
     for before, after in zip(pose.points, partly.points, strict=True):
         moved = subtract(after, before)
-        is_ahead = is_ahead | (dot(moved, moved) > MOST_AHEAD**2 * square)
+        is_ahead = is_ahead | (dot(moved, moved) > MAX_AHEAD**2 * square)
     shifted = Pose(tuple(add(point, move) for point in pose.points), (), pose.orientations)
     held_back: Pose = choose(fraction >= 1.0, dragged, choose(is_ahead, shifted, partly))
     return held_back

@@ -14,7 +14,7 @@ from ..algebra.chains_first import apply, chains_first, measure, skew
 from ..algebra.nested import Nested
 from ..descent.bone_rows import BoneRows
 from ..descent.near_edges import NearEdges
-from ..descent.posed_rows import PosedRows, put_first
+from ..descent.posed_rows import PosedRows, from_chains_last
 from ..model.forces import StepMode
 
 # Largest turn of a joint in one step, in radians: beyond it the torques of a pose say little.
@@ -28,7 +28,7 @@ SIGN_WIDTH = 1e-3
 def begin(bones: BoneRows, turn: Array, target: Array) -> tuple[Nested, Array]:
     """Return the state of turns (n, 4, B) as ``step`` takes it, and distances to targets (3, B)."""
     posed = bones.pose(chains_first(turn))
-    return posed.put_last(), measure(target.T - posed.points[:, -1])
+    return posed.to_chains_last(), measure(target.T - posed.points[:, -1])
 
 
 def find_move(bones: BoneRows, posed: PosedRows, target: Array) -> Array:
@@ -61,9 +61,9 @@ def step(
     find: Callable[[BoneRows, PosedRows, Array], Array] = find_move,
 ) -> tuple[Nested, Array]:
     """Return the state after one iteration, and how far effectors are from targets (3, B)."""
-    posed, rows = put_first(state), target.T
-    posed = bones.turn_on(posed, find(bones, posed, rows))
-    return posed.put_last(), measure(rows - posed.points[:, -1])
+    posed, rows = from_chains_last(state), target.T
+    posed = bones.apply_move(posed, find(bones, posed, rows))
+    return posed.to_chains_last(), measure(rows - posed.points[:, -1])
 
 
 def find_move_by_gain(
@@ -92,7 +92,7 @@ def find_move_by_gain(
     levers = posed.points[:, -1:] - posed.points[:, :-1]
     levers = levers / np.maximum(measure(levers), NO_TORQUE)[..., None]
     across = apply(skew(levers), along)
-    axes = (posed.frames @ posed.own).swapaxes(-1, -2)
+    axes = (posed.frames @ posed.turn_matrices).swapaxes(-1, -2)
     if not bones.tree.joints.is_rigid:
         # A mirrored frame shows a turn the other way round.
         axes = axes * (np.sign(np.linalg.det(axes))[..., None] / measure(axes))[..., None]
@@ -101,7 +101,7 @@ def find_move_by_gain(
         sign = product / np.sqrt(product * product + SIGN_WIDTH**2)
         sines = np.sqrt(np.maximum(1.0 - apply(axes, along) ** 2, 0.0))
         product = sines * measure(across)[..., None] * sign
-    return _turn_along_edges(bones, posed, apply(posed.own, gain * strength * product))
+    return _turn_along_edges(bones, posed, apply(posed.turn_matrices, gain * strength * product))
 
 
 def _turn_along_edges(bones: BoneRows, posed: PosedRows, torque: Array) -> Array:

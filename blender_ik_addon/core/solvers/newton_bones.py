@@ -11,7 +11,7 @@ from ..algebra.arithmetic import FLOATS, Arithmetic
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import ZERO, Vector, add, cross, dot, norm, scale, subtract, unit
 from ..kinematics import limit_edges, swing_twist
-from ..kinematics.bones import AXES, Bones, Pose, find_zero, pose_bones
+from ..kinematics.bones import FRAME_AXES, Bones, Pose, find_zero, pose_bones
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY
 from ..kinematics.swing_twist import SwingTwist
 from . import newton_joints
@@ -153,7 +153,7 @@ def _find_levers(m: Arithmetic, bones: JointedBones, state: BonesState) -> list[
     orientations = (*state.pose.orientations, quaternions.IDENTITY)
     for i, (bone, locks) in enumerate(zip(bones.chain.bones, bones.locks, strict=True)):
         frame, part = find_zero(bone, orientations[bone.parent]), state.swing_twists[i]
-        axis = None if bone.hinge is None else quaternions.rotate(frame, AXES[bone.hinge])
+        axis = None if bone.hinge is None else quaternions.rotate(frame, FRAME_AXES[bone.hinge])
         blocked: tuple[Vector, ...] = ()
         edges = []
         if bone.joint is not None and part is not None:

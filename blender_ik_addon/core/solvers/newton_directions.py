@@ -17,7 +17,7 @@ import numpy as np
 
 from ..algebra.arithmetic import Arithmetic, Array, Condition, Number
 from ..algebra.nested import choose
-from ..algebra.vectors import NO_DIRECTION, Vector, norm, smoothstep, subtract
+from ..algebra.vectors import MIN_LENGTH, Vector, norm, smoothstep, subtract
 from ..kinematics.start_pose import StartPose
 
 FIRST_DAMPING = 1e-4
@@ -136,10 +136,10 @@ def mix_directions(m: Arithmetic, start: StartPose, distance: Number, *, stays_n
     mixed[:, 0] += share * along
     mixed[:, 1] += share * aside
     size = np.sqrt(m.square(mixed))
-    if size.min() > NO_DIRECTION:
+    if size.min() > MIN_LENGTH:
         mixed /= size[:, None]
         return mixed
-    has_direction = size > NO_DIRECTION
+    has_direction = size > MIN_LENGTH
     mixed /= np.where(has_direction, size, 1.0)[:, None]
     arc = np.stack((along, aside, np.zeros_like(along)), axis=1)
     return np.where(has_direction[:, None], mixed, arc)

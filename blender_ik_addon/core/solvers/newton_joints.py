@@ -57,12 +57,14 @@ def step(state: State, tree: KinematicTree, target: Array, damping: Array) -> tu
     rows = len(target)
     error = target - state.output[:rows]
     error_norm = norm(error)
-    move, slide, is_kept = _find_least_step(tree, state, error, damping * error_norm / tree.reach)
+    move, slide, was_active = _find_least_step(
+        tree, state, error, damping * error_norm / tree.reach
+    )
     largest = norm(move).max(axis=0)
     share: Array = LARGEST_TURN / np.maximum(largest, LARGEST_TURN)
     turn = turns.turn_by(state.turn, move * share)
     slide = state.slide if slide is None else state.slide + slide * share
-    moved = tree.clamp_state(turn, slide, is_kept)
+    moved = tree.clamp_state(turn, slide, was_active)
     is_better = norm(target - moved.output[:rows]) < error_norm
     following = next_damping(ARRAYS, damping, is_better)
     return moved.choose(is_better, state), following
@@ -72,7 +74,7 @@ class _Limits(NamedTuple):
     """Edges near joints, and the active ones that joints keep to, (B, n, 3 edges)."""
 
     edges: NearEdges
-    is_kept: Flags
+    was_active: Flags
 
     def find_active(self, pull: Array, move: Array) -> Flags:
         """Return the active edges of the next pass, (B, n, 3 edges).
@@ -82,7 +84,7 @@ class _Limits(NamedTuple):
         """
         presses = apply(self.edges.normals, pull) > -LEAST_LEAVING
         crosses = apply(self.edges.normals, move) > LEAST_LEAVING
-        active: Flags = self.edges.is_near & np.where(self.is_kept, presses, crosses)
+        active: Flags = self.edges.is_near & np.where(self.was_active, presses, crosses)
         return active
 
 
@@ -126,7 +128,7 @@ def _linearize(
         if joints.has_stiffness or edges.has_locks:
             free = _turn_joints(jacobian, edges.free)
         if edges.has_any:
-            limits = _Limits(edges, edges.is_near & state.is_kept.transpose(2, 0, 1))
+            limits = _Limits(edges, edges.is_near & state.was_active.transpose(2, 0, 1))
     elif joints.has_stiffness:
         free = _weigh_axes(jacobian, state.turn, joints.mobility)
     if free is jacobian and not joints.axis_shares.all():
@@ -152,20 +154,20 @@ def _solve_pass(
     """
     jacobian, free, error, damping = inputs
     moves, slide = free, None
-    if limits is not None and limits.is_kept.any():
-        moves = _turn_joints(jacobian, limits.edges.hold(limits.is_kept))
+    if limits is not None and limits.was_active.any():
+        moves = _turn_joints(jacobian, limits.edges.hold(limits.was_active))
     system = np.einsum("nkcb,nlcb->klb", moves, jacobian)
     if slides is not None:
         sliding = slides.effects * slides.is_free[:, None]
         system[:3, :3] += np.einsum("nib,njb->ijb", sliding, slides.effects)
     multiplier = _solve_damped(tree, system, error, damping)
     move = np.einsum("nkcb,kb->ncb", moves, multiplier)
-    is_kept, has_changed = None, False
+    was_active, has_changed = None, False
     if limits is not None:
         pull = np.einsum("nkcb,kb->ncb", free, multiplier).transpose(2, 0, 1)
-        is_kept, is_active = limits.is_kept, limits.find_active(pull, move.transpose(2, 0, 1))
-        has_changed = not np.array_equal(is_active, is_kept)
-        limits = limits._replace(is_kept=is_active)
+        was_active, is_active = limits.was_active, limits.find_active(pull, move.transpose(2, 0, 1))
+        has_changed = not np.array_equal(is_active, was_active)
+        limits = limits._replace(was_active=is_active)
     if slides is not None:
         # Slides that would leave their ranges stay.
         slide = np.einsum("nib,ib->nb", sliding, multiplier[:3])
@@ -173,7 +175,7 @@ def _solve_pass(
         has_changed |= bool(leaves.any())
         slides = slides._replace(is_free=slides.is_free & ~leaves)
     if passes == 1 or not has_changed:
-        return move, slide, None if is_kept is None else is_kept.transpose(1, 2, 0)
+        return move, slide, None if was_active is None else was_active.transpose(1, 2, 0)
     return _solve_pass(tree, inputs, limits, slides, passes - 1)
 
 

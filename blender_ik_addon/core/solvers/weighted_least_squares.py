@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.chains_first import chains_first
-from ..algebra.output_rows import EVERY
+from ..algebra.output_rows import ALL_OUTPUTS
 from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
-from ..descent.descent_settings import Measure, Settings
+from ..descent.descent_settings import DescentSettings, EnergyAtPose
 from ..descent.feasible_newton import minimise
 from ..descent.posed_rows import PosedRows
 from ..kinematics.kinematic_tree import KinematicTree
@@ -49,14 +49,14 @@ def compromise(
     settings = SETTINGS
     if len(tree.ends) > 1:
         # Several effectors form valleys: follow them, flat ones in long steps.
-        settings = replace(settings, rests=1e-7, led=EVERY, least_shift=1e-9)
+        settings = replace(settings, rest_turn=1e-7, tracked=ALL_OUTPUTS, least_shift=1e-9)
     acting = target, tolerance
     inputs = tree, state.turn, state.slide, acting, target[:0], caps
     result = minimise(settings, *inputs, is_alone=is_alone)
     return tree.make_state(result.turn, state.slide), result.used
 
 
-class SquaredErrors(Measure):
+class SquaredErrors(EnergyAtPose):
     """Half the sum of squared errors of outputs (B, rows), least within a tolerance."""
 
     def __init__(self, bones: BoneRows, posed: PosedRows, error: Array, tolerance: Array) -> None:
@@ -88,11 +88,11 @@ def measure_errors(
 # Least saving of a step, as a share of the energy: rest axes in float32 leave directions that save
 # next to nothing. With ten times as much, trees solved again move by a ten-millionth.
 SLIGHT = 1e-11
-SETTINGS = Settings(
+SETTINGS = DescentSettings(
     measure_errors,
-    rests=1e-5,
+    rest_turn=1e-5,
     least_shift=1e-7,
     first_shift=1e-6,
     largest_turn=LARGEST_TURN,
-    slight=SLIGHT,
+    stall_share=SLIGHT,
 )

@@ -226,17 +226,17 @@ class CompiledChains:
     @compile_once
     def start_turns(self) -> Array:
         """The turns of the joints in the start poses, whether allowed or not, shape (n, 4, B)."""
-        return self.tree.joints.inner(self._joints.start_wxyz)
+        return self.tree.joints.to_turns(self._joints.start_wxyz)
 
     @compile_once
     def clamped_start(self) -> Array:
         """The same turns, brought into the ranges of the joints."""
-        return self.tree.joints.begun(self.start_turns)
+        return self.tree.joints.clamp_by_kind(self.start_turns)
 
     @compile_once
     def clamped_states(self) -> State:
         """The states of the joints with these turns."""
-        return self.tree.make_state(self.clamped_start, self.tree.joints.resting_slide)
+        return self.tree.make_state(self.clamped_start, self.tree.joints.start_slide)
 
     @compile_once
     def sampled_tips(self) -> Array:

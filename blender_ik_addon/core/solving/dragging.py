@@ -19,12 +19,12 @@ from ..solvers.follow import LedEnd, drag_segment
 from .iteration import run_chains
 
 # Longest step, as a share of the shortest segment ...
-LONGEST_STEP = 0.1
+MAX_STEP_SHARE = 0.1
 # ... unless a single move would take more steps than these: after a move of so many lengths the
 # chain behind the led end is straight.
 MAX_DRAG_STEPS = 256
 # Factor on the step in chains with limits, where the path is less smooth.
-SHORTER_IN_LIMITS = 0.5
+LIMITED_STEP_FACTOR = 0.5
 
 
 class Drag(NamedTuple):
@@ -140,6 +140,6 @@ def _drag_in_waves(drag: Drag, points: Array, goal: Array) -> Array:
 
 def _count_steps(m: Arithmetic, shortest: Number, distance: Number, *, is_limited: bool) -> Number:
     # Divided twice: the product of a share and a tiny length could vanish.
-    steps = distance / shortest / (LONGEST_STEP * (SHORTER_IN_LIMITS if is_limited else 1.0))
+    steps = distance / shortest / (MAX_STEP_SHARE * (LIMITED_STEP_FACTOR if is_limited else 1.0))
     # A move of an exact number of steps must not take one more by rounding.
     return m.minimum(m.round(steps * (1.0 - 1e-9) + 0.5), MAX_DRAG_STEPS)

@@ -11,9 +11,9 @@ from ..algebra.arrays import sum_segments
 from ..algebra.chains_first import chains_last
 from ..algebra.nested import choose, to_numbers
 from ..algebra.quaternions import IDENTITY, Quaternion, rotate
-from ..algebra.vectors import NO_DIRECTION, Vector, add, norm, scale, subtract
+from ..algebra.vectors import MIN_LENGTH, Vector, add, norm, scale, subtract
 from ..descent.bone_rows import BoneRows
-from ..descent.posed_rows import put_first
+from ..descent.posed_rows import from_chains_last
 from ..kinematics.bend_plane import Bend, face_side, plan_bend
 from ..kinematics.kinematic_tree import compile_tree
 from ..kinematics.reach import check_reach, soften_target
@@ -25,13 +25,13 @@ from ..model.topology import make_chain
 from ..solvers import jacobian_transpose, newton_directions
 from ..solvers.newton_directions import FIRST_DAMPING, find_gap, mix_directions
 from ..solvers.two_bone import bend_elbow
-from .iteration import FEW_ITERATIONS, Method, Progress, Work, iterate, judge_by_rate
+from .iteration import RUN_IN_ITERATIONS, Method, Progress, Work, iterate, judge_by_rate
 from .sweeps import MOST_SWEEPS, sweep_points
 
 FLOAT_SOLVERS = frozenset((Solver.TWO_BONE, Solver.NEWTON, Solver.FABRIK, Solver.CCD))
 """The solvers that solve one chain in floats."""
 NEWTON = Method(newton_directions.step, is_damped=True, compaction=0.5)
-# Pulls of FORCE before NEWTON finishes, if more than ``FEW_ITERATIONS`` may be used.
+# Pulls of FORCE before NEWTON finishes, if more than ``RUN_IN_ITERATIONS`` may be used.
 MAX_PULLS = 16
 # NEWTON takes up to 26 iterations in all measured cases. A chain that needs more is stuck in the
 # pose after the sweeps, and starts again from NEWTON's own start pose.
@@ -220,7 +220,7 @@ def _sweep(
     is_off = find_gap(m, start.newton_terms[-1], segments, target)[1] > tolerance
     points = choose(is_off, _nudge_points(m, start, points), points)
     if solver is Solver.FORCE:
-        pull_caps = np.where(cap > FEW_ITERATIONS, MAX_PULLS, cap) if use_finish else cap
+        pull_caps = np.where(cap > RUN_IN_ITERATIONS, MAX_PULLS, cap) if use_finish else cap
         points, used = _pull_free_joints(task, points, np.array(target), pull_caps)
     else:
         limits = tolerance, m.minimum(cap, MOST_SWEEPS) if use_finish else cap
@@ -250,11 +250,11 @@ def _pull_free_joints(
     joints = make_free_joints(chains, bones)
     tree, _ = compile_tree(make_chain(bones), joints, points[:-1], points[-1:], np.ones(chains))
     rows = BoneRows(tree, np.zeros((bones, chains)))
-    start = jacobian_transpose.begin(rows, tree.joints.inner(joints.start_wxyz), target)
+    start = jacobian_transpose.begin(rows, tree.joints.to_turns(joints.start_wxyz), target)
     work = Work(rows, target, task.tolerance, caps)
     progress = Progress(start[0], *start, np.zeros_like(task.iterations))
     result = iterate(ARRAYS, judge_by_rate(jacobian_transpose.step), work, progress)
-    return chains_last(put_first(result.best).points), result.used
+    return chains_last(from_chains_last(result.best).points), result.used
 
 
 def _nudge_points(m: Arithmetic, start: StartPose, points: Array) -> Array:
@@ -273,7 +273,7 @@ def _nudge_points(m: Arithmetic, start: StartPose, points: Array) -> Array:
     pushed[:, 1] += np.multiply.outer(profile, missing)
     segments = np.diff(pushed, axis=0)
     sizes = np.sqrt(m.square(segments))[:, None]
-    is_long = sizes > NO_DIRECTION
+    is_long = sizes > MIN_LENGTH
     lengths = start.lengths[:, None]
     bent = segments * (lengths / np.where(is_long, sizes, 1.0))
     bent = np.where(is_long, bent, np.diff(points, axis=0))

@@ -26,11 +26,11 @@ from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import norm
 from ..algebra.nested import Rows, are_all, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
-from ..descent.descent_settings import Settings
+from ..descent.descent_settings import DescentSettings
 from ..descent.feasible_newton import minimise
 from ..equilibrium.near_start import StartSprings, compile_springs
 from ..equilibrium.on_floor import FloorPoints
-from ..equilibrium.pulled_by_goals import FARTHEST, Pulling, Pulls, draw_near, measure_pulls
+from ..equilibrium.pulled_by_goals import MAX_PULL, GoalLoads, GoalPulls, limit_pull, measure_pulls
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import State
 from .joint_run import AIM_TOLERANCE, MAX_COMPROMISE_STEPS, Run
@@ -199,7 +199,7 @@ def _press_on_floor(
 def _find_pinned_points(run: Run, priorities: Sequence[int], floor: FloorPoints) -> Flags:
     """Return which points are on bones that move a pinned effector, shape (F,)."""
     pinned = np.ix_(floor.bones, _find_pinned(priorities))
-    moves_pins: Flags = run.tree.topology.moves[pinned].any(axis=1)
+    moves_pins: Flags = run.tree.topology.is_on_path[pinned].any(axis=1)
     return moves_pins
 
 
@@ -270,7 +270,7 @@ class _PriorityProblem:
         if run.aims is not None:
             aims = replace(run.aims, weight=RADIAN_WEIGHT * run.tree.reach)
             self._tree = replace(self._tree, aims=aims)
-        other_targets = np.zeros((self._tree.rows - len(run.target), run.target.shape[-1]))
+        other_targets = np.zeros((self._tree.row_count - len(run.target), run.target.shape[-1]))
         self._target = np.concatenate((run.target, other_targets))
         self._start = run.start.turn
         goals = list(_find_goals(run, priorities, 3 * len(self._tree.ends)))
@@ -373,22 +373,22 @@ class _PriorityProblem:
         goals = [goal for goal in self._bounded if goal[1] not in relaxed]
         held, bounds, first = self._pins, [], len(self._points) + len(self._pins)
         # Goals that are held also bear the forces of those that pull.
-        pull_force = FARTHEST * RELAXED_SPRING * bool(pulled)
+        pull_force = MAX_PULL * RELAXED_SPRING * bool(pulled)
         for rows, priority in goals:
             held, last_row = np.concatenate((held, rows)), first + len(rows)
             bounds.append((slice(first, last_row), STEP_FACTOR * STRENGTHS[priority] + pull_force))
             first = last_row
-        settings = Settings(
+        settings = DescentSettings(
             partial(measure_pulls, pulls=pulls),
-            rests=1e-5,
+            rest_turn=1e-5,
             least_shift=1e-9,
             first_shift=1e-6,
-            keeps=True,
+            is_strict=True,
             held=OutputRows(held, self._points, self._normal),
-            led=OutputRows.of(_join_rows(rows for rows, _ in pulled)),
-            returned=1e-2,
+            tracked=OutputRows.of(_join_rows(rows for rows, _ in pulled)),
+            tolerance=1e-2,
             bounds=tuple(bounds),
-            holds_soon=bool(goals) and not pulled,
+            use_early_stop=bool(goals) and not pulled,
             least_gain=MIN_STEP_GAIN,
         )
         descent = self._descend(descent, pulls, settings)
@@ -398,20 +398,20 @@ class _PriorityProblem:
             is_met &= norm(descent.force[rows]) <= STRENGTHS[priority] + pull_force
         return descent, is_met | (not goals)
 
-    def _make_pulls(self, pulled: Sequence[tuple[Counts, int]]) -> Pulls:
+    def _make_pulls(self, pulled: Sequence[tuple[Counts, int]]) -> GoalPulls:
         """Return the pulls of soft goals, and of relaxed ones with their strengths."""
         springs, goals = self._soft.copy(), np.zeros((len(pulled), len(self._soft)))
         for goal, (rows, _) in enumerate(pulled):
             springs[rows], goals[goal, rows] = RELAXED_SPRING, 1.0
-        return Pulls(springs, np.array([STRENGTHS[priority] for _, priority in pulled]), goals)
+        return GoalPulls(springs, np.array([STRENGTHS[priority] for _, priority in pulled]), goals)
 
-    def _descend(self, start: _Descent, pulls: Pulls, settings: Settings) -> _Descent:
+    def _descend(self, start: _Descent, pulls: GoalPulls, settings: DescentSettings) -> _Descent:
         """Return the results of a descent."""
         target, rows, tree = self._target, settings.held, _float(self._tree, start.place)
         state = tree.make_state(start.turn)
         output, points = state.output, 3 * len(self._tree.ends)
-        drawn_near = draw_near(target, output, points, pulls, self._tree.reach)
-        acting = Pulling(self._springs, start.place, drawn_near)
+        drawn_near = limit_pull(target, output, points, pulls, self._tree.reach)
+        acting = GoalLoads(self._springs, start.place, drawn_near)
         held_targets = self._level, target[rows.plain]
         inputs = tree, state.turn, state.slide, acting, np.concatenate(held_targets), self._caps
         ended = minimise(settings, *inputs, is_alone=self._is_alone)

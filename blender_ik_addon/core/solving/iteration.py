@@ -23,7 +23,7 @@ distances left. The state of a damped step is a tuple; its second part is the da
 PROGRESS_WINDOW = 10
 # Iterations of FORCE before it is tested. The first window is a run-in, so a cap of up to two
 # windows is never cut short: a user who sets such a cap wants to see its effect.
-FEW_ITERATIONS = 2 * PROGRESS_WINDOW
+RUN_IN_ITERATIONS = 2 * PROGRESS_WINDOW
 # Share of the error: a window that leaves more makes no headway. Inside of limits, a target out of
 # reach is then as near as possible.
 STALLED_ERROR_SHARE = 0.999
@@ -43,7 +43,7 @@ class Work(nested.Rows):
 class Method:
     """The step that is repeated, and when to stop early.
 
-    A damped step returns a damping, which shows when it is stuck. ``is_hopeless`` tests which
+    A damped step returns a damping, which shows when it is stuck. ``stop_test`` tests which
     chains to stop, from the errors now and a ``window`` of iterations ago, the work, and the
     iterations used; it begins after ``run_in`` windows. Chains that are done leave the arrays once
     a share ``compaction`` of them is: where a step is cheap, taking out a few costs more than
@@ -52,7 +52,7 @@ class Method:
 
     step: Callable[..., Any]
     is_damped: bool = False
-    is_hopeless: Callable[[Number, Number, Work, Number], Condition] | None = None
+    stop_test: Callable[[Number, Number, Work, Number], Condition] | None = None
     run_in: int = 0
     window: int = PROGRESS_WINDOW
     compaction: float = 0.0
@@ -96,8 +96,8 @@ def iterate(m: Arithmetic, method: Method, work: Work, start: Progress) -> Progr
         if method.is_damped:
             is_open = is_open & (state[1] < MAX_DAMPING)
         if count % method.window == 0:
-            if method.is_hopeless is not None and count > method.run_in * method.window:
-                is_stopped = method.is_hopeless(now.error, window_error, work, now.used)
+            if method.stop_test is not None and count > method.run_in * method.window:
+                is_stopped = method.stop_test(now.error, window_error, work, now.used)
                 is_open = is_open & m.negate(is_stopped)
             window_error = now.error
     return now if rows is None else Progress(*nested.put_rows(result, rows, now))
@@ -147,12 +147,12 @@ def make_stall_test(share: float) -> Callable[..., Condition]:
     return lambda error, window_error, _work, _used: error > share * window_error
 
 
-stands_still = make_stall_test(STALLED_ERROR_SHARE)
+is_stalled = make_stall_test(STALLED_ERROR_SHARE)
 
 
 def judge_by_rate(step: Callable[..., Any]) -> Method:
     """Return the method of a step that converges linearly, tested after a run-in of one window."""
-    return Method(step, is_hopeless=is_too_slow, run_in=1)
+    return Method(step, stop_test=is_too_slow, run_in=1)
 
 
 def run_chains(

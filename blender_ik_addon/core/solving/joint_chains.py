@@ -14,7 +14,7 @@ from ..algebra.chains_first import apply, chains_first
 from ..algebra.nested import take_rows
 from ..descent.near_edges import NearEdges
 from ..equilibrium.on_floor import compile_floor
-from ..equilibrium.settling import move_off_ends
+from ..equilibrium.settling import avoid_full_extension
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import KinematicTree
@@ -22,11 +22,11 @@ from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.posed import State
 from ..kinematics.reach import is_soft, measure_reach, soften_target
 from ..kinematics.task import (
-    AT_REACH,
     FINEST_TOLERANCE,
+    REACH_TOLERANCE,
     Task,
-    ask_all,
     check_solver,
+    make_array_task,
     relate_to_root,
     turn_to_flip,
 )
@@ -48,7 +48,7 @@ from .sweeps import SWEPT
 # Distance to an edge of a range, in radians or sines: a nearer joint is held by the edge. Springs
 # may leave it a little inside, and rounding must not decide.
 HOLDING_TOLERANCE = 1e-5
-SOLVERS_OF_TREES = (Solver.NEWTON, Solver.FABRIK)
+TREE_SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 # Of a tree, targets farther than this many times the reach of their effector are drawn in to it:
 # otherwise far targets would outweigh near ones. It is somewhat beyond the reach, where a straight
 # limb is the one best pose; at the reach itself steps would approach it ever more slowly.
@@ -89,7 +89,7 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     if not compiled.is_tree:
         turns_tip = _has_tips(goals, options)
         check_solver(options.solver, chains.bone_count - turns_tip, turns_tip=turns_tip)
-    elif options.solver not in SOLVERS_OF_TREES:
+    elif options.solver not in TREE_SOLVERS:
         raise SolverMismatchError(
             f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
         )
@@ -162,7 +162,7 @@ def _turn_hints(compiled: CompiledChains, run: Run, goals: Goals) -> Array:
     """Return where bones bend in the start poses of trees, as ``CompiledChains.hints``."""
     if goals.near_wxyz is None:
         return compiled.hints
-    whole, inverse = run.start.posed.whole, invert(compiled.start_posed.whole)
+    whole, inverse = run.start.posed.axes, invert(compiled.start_posed.axes)
     turned: Array = np.einsum("nijb,njkb,nkb->nib", whole, inverse, compiled.hints)
     return turned
 
@@ -208,7 +208,7 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
         limit = most * (MAX_TARGET_SHARE if chains.is_tree else 1.0)
         share = limit / np.maximum(distance, np.finfo(float).tiny)
         drawn_in = np.where((distance > limit)[:, None], roots + offset * share[:, None], target)
-    is_too_far = is_too_far | (distance >= most * (1.0 - AT_REACH))
+    is_too_far = is_too_far | (distance >= most * (1.0 - REACH_TOLERANCE))
     return MeasuredTargets(target, drawn_in, distance, least, most, shift, is_too_far)
 
 
@@ -249,7 +249,7 @@ def _make_run(
             lightest = np.where(sqrt_weights > 0.0, sqrt_weights, 1.0).min(axis=0)
             tree = replace(tree, sqrt_weights=sqrt_weights)
     if goals.near_wxyz is not None:
-        turn = tree.joints.begun(tree.joints.inner(goals.near_wxyz))
+        turn = tree.joints.clamp_by_kind(tree.joints.to_turns(goals.near_wxyz))
         if goals.near_root is not None and tree.topology.floats:
             tree = tree.move((goals.near_root.T - chains.root) / (unit * tree.reach))
     is_compiled = tree is chains.tree and turn is chains.clamped_start
@@ -271,13 +271,13 @@ def _make_run(
     is_moved = (run.target != target).any(axis=0)
     tolerance = np.where(is_moved, FINEST_TOLERANCE * tree.reach, run.tolerance)
     start, points = chains.start, tuple(run.target * unit + chains.root)
-    task = relate_to_root(ARRAYS, start, points, ask_all(goals, options, len(unit)))
+    task = relate_to_root(ARRAYS, start, points, make_array_task(goals, options, len(unit)))
     task = replace(task, target=run.target, tolerance=tolerance)
     energy = chains.potential_energy if options.solver is Solver.FORCE else None
     if energy is not None:
         is_unlimited = tree.joints.is_unlimited
         least = np.where(is_unlimited, start.least, 0.0)
-        task, target = move_off_ends(task, target, energy, is_unlimited, least, tree.longest)
+        task, target = avoid_full_extension(task, target, energy, is_unlimited, least, tree.longest)
     least_error = np.maximum(norm(target) - tree.longest, 0.0)
     run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error)
     return run, target, task
@@ -307,7 +307,7 @@ def _make_aims(
         if ends:
             bones = tuple(tip_bones[effector] for effector in ends)
             turn = _by_effector(chains, goals.tip_rotation_wxyz)[ends]
-            inverse = invert(chains.start_posed.whole[list(bones)])
+            inverse = invert(chains.start_posed.axes[list(bones)])
             tips = Tips(bones, tuple(ends), turn, inverse)
     if poles is None and tips is None:
         return None
@@ -334,7 +334,7 @@ def _record(
     residuals = norm(points[chains.chains.bone_count :] - target_positions)
     size = tree.reach * unit + np.abs(target_positions).max(axis=(0, 1))
     holds, slide_holds = _find_holds(run, state)
-    is_held = (holds.any(axis=2).T[:, None] & chains.topology.moves[:, :, None]).any(axis=0)
+    is_held = (holds.any(axis=2).T[:, None] & chains.topology.is_on_path[:, :, None]).any(axis=0)
     if slide_holds is not None:
         is_held |= slide_holds.any(axis=0)
     shift, distance = targets.shift, targets.distance
@@ -358,7 +358,7 @@ def _record(
         codes = np.where((codes == LIMITED) & ~is_held, OUTWEIGHED, codes)
     gaps = np.zeros_like(residuals)
     if run.aims is not None and run.aims.tips is not None:
-        gaps[list(run.aims.tips.effectors)] = norm(run.aims.tips.find_turns_past(posed))
+        gaps[list(run.aims.tips.effectors)] = norm(run.aims.tips.find_rotation_errors(posed))
     return Solutions(
         joint_positions=np.moveaxis(points, -1, 0),
         chain_rotation_wxyz=np.tile(quaternions.IDENTITY, (len(unit), 1)),
@@ -366,7 +366,7 @@ def _record(
         residual=_by_chain(chains, residuals),
         iterations=used,
         status_code=_by_chain(chains, codes),
-        local_rotations_wxyz=tree.joints.outer(turns.normalize(state.turn)),
+        local_rotations_wxyz=tree.joints.to_rotations(turns.normalize(state.turn)),
         slides=(state.slide * unit).T,
         holds=holds,
         tip_gap=_by_chain(chains, gaps),
@@ -402,8 +402,8 @@ def drop_joints(chains: Chains, batch: Solutions, goals: Goals, options: SolveOp
     """Return solutions of chains that have joints for the solve only, as those without joints."""
     assert batch.local_rotations_wxyz is not None
     with_joints = compile_chains(compile_chains(chains).unconstrained)
-    tree, start = with_joints.tree, with_joints.start_posed.whole
-    posed = tree.pose(tree.joints.inner(batch.local_rotations_wxyz)).whole
+    tree, start = with_joints.tree, with_joints.start_posed.axes
+    posed = tree.pose(tree.joints.to_turns(batch.local_rotations_wxyz)).axes
     turned = turns.from_matrices(np.einsum("nijb,nkjb->nikb", posed, start))
     rotations = np.ascontiguousarray(np.moveaxis(turned, -1, 0))
     return replace(

@@ -25,7 +25,7 @@ from ..kinematics.posed import State
 from ..kinematics.task import Task
 from ..model.options import SolveOptions, Solver
 from .compiled_chains import CompiledChains
-from .iteration import FEW_ITERATIONS
+from .iteration import RUN_IN_ITERATIONS
 from .joint_run import AIM_WEIGHTS, Run
 from .lone_chains import WarmStart
 from .restarts import SIDE_TOLERANCE, restart
@@ -91,7 +91,7 @@ def solve_positions(
             state, used = run.minimise_errors(state, used)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
     is_force = options.solver is Solver.FORCE
-    has_iterations = (FEW_ITERATIONS if is_force else used) < run.iterations
+    has_iterations = (RUN_IN_ITERATIONS if is_force else used) < run.iterations
     is_open = run.is_open(state) & has_iterations
     if is_open.any():
         run, state, used = _improve(chains, run, state, used, is_open, full_target)
@@ -119,7 +119,7 @@ def _make_starts(
 
     def bend_free(target: Array) -> State:
         """Return states bent like free chains; those at targets and those that slide stay."""
-        is_bent = is_off_target & ~tree.joints.slides
+        is_bent = is_off_target & ~tree.joints.has_slides
         if task is None or not starts.runs or not is_bent.any():
             return run.start
         bent = bend_as_free(starts.runs[0], replace(task, target=target))
@@ -146,10 +146,10 @@ def _is_swept(run: Run, solver: Solver) -> bool:
 
 def _sweep(chains: CompiledChains, run: Run, options: SolveOptions) -> tuple[State, Counts]:
     """Return the start states after sweeps, and the iterations used."""
-    tree, caps, movable = run.tree, run.iterations, run.tree.topology.led
+    tree, caps, movable = run.tree, run.iterations, run.tree.topology.path_bones
     if options.use_finish:
         caps = np.minimum(caps, MOST_SWEEPS)
-    bones = compile_bones(chains.tree, is_few=chains.is_in_floats)
+    bones = compile_bones(chains.tree, is_in_floats=chains.is_in_floats)
     if chains.count == 1:
         # One chain two times: solve it once in floats.
         bones = bones[:1]

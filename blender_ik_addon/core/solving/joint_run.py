@@ -15,7 +15,7 @@ from ..kinematics.posed import State
 from ..solvers import newton_joints
 from ..solvers.newton_directions import FIRST_DAMPING
 from ..solvers.weighted_least_squares import compromise
-from .iteration import Method, Work, iterate_states, make_stall_test, stands_still
+from .iteration import Method, Work, is_stalled, iterate_states, make_stall_test
 
 # Weights of a radian of orientation, or of the bend's side, beside the chain's length: first one
 # that leads there quickly, then one so small that the position hardly gives way where both cannot
@@ -39,20 +39,20 @@ MIN_RESTART_GAIN = 0.01
 # Share of the error, and iterations: NEWTON takes off a tenth of the errors within a few
 # iterations, near full reach too. Of a hundred targets within reach one to three take longer.
 # Errors that fall more slowly are left to a few steps with the curvature of the effectors' paths.
-SLOW, FEW_STEPS = 0.9, 4
+SLOW_ERROR_SHARE, SLOW_WINDOW = 0.9, 4
 
 
 NEWTON = Method(
     newton_joints.step,
     is_damped=True,
-    is_hopeless=make_stall_test(SLOW),
-    window=FEW_STEPS,
+    stop_test=make_stall_test(SLOW_ERROR_SHARE),
+    window=SLOW_WINDOW,
     compaction=0.4,
 )
-AIMING = Method(newton_joints.step, is_damped=True, is_hopeless=stands_still, compaction=0.4)
+AIMING = Method(newton_joints.step, is_damped=True, stop_test=is_stalled, compaction=0.4)
 # Turns of tips that are possible take few steps. Those that limits do not allow are soon left to
 # steps with their curvature.
-TURNING = replace(AIMING, is_hopeless=make_stall_test(0.7), window=2)
+TURNING = replace(AIMING, stop_test=make_stall_test(0.7), window=2)
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ class Run(Rows):
             return past
         posed = state.posed
         if self.aims.poles is not None and self.tree.can_swivel:
-            past = np.abs(self.aims.poles.find_past(posed)).max(axis=0)
-        if self.aims.tips is not None and self.tree.only_hinges:
-            past = np.maximum(past, norm(self.aims.tips.find_turns_past(posed)).max(axis=0))
+            past = np.abs(self.aims.poles.find_pole_errors(posed)).max(axis=0)
+        if self.aims.tips is not None and self.tree.has_only_hinges:
+            past = np.maximum(past, norm(self.aims.tips.find_rotation_errors(posed)).max(axis=0))
         return past
 
     def can_come_nearer(self, state: State) -> Flags:
@@ -170,7 +170,7 @@ class Run(Rows):
         tree, target = self.tree, self.target
         if aims is not None:
             tree = replace(tree, aims=replace(aims, weight=AIM_WEIGHTS[-1] * tree.reach))
-            target = np.concatenate((target, np.zeros((aims.rows, target.shape[-1]))))
+            target = np.concatenate((target, np.zeros((aims.row_count, target.shape[-1]))))
         inputs = target, self.tolerance, caps
         result, steps = compromise(tree, state, *inputs, is_alone=self.is_alone)
         result = self.tree.restate(result)
@@ -194,8 +194,8 @@ class Run(Rows):
             return state, used
         if aims.poles is not None and not self.is_chain:
             # There may be no continuous way from the wrong side of a limb to the right one.
-            state = tree.clamp_state(aims.poles.face(state.posed, state.turn))
-        target = np.concatenate((self.target, np.zeros((aims.rows, len(used)))))
+            state = tree.clamp_state(aims.poles.face_poles(state.posed, state.turn))
+        target = np.concatenate((self.target, np.zeros((aims.row_count, len(used)))))
         damping = np.full(len(used), FIRST_DAMPING)
         is_unmet: Flags = np.ones(len(used), dtype=np.bool_)
         # The curvature of slides is not known.

@@ -17,18 +17,18 @@ from ..algebra.arithmetic import FLOATS, Array, Counts, Number
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, cross, norm, reject, scale, subtract
-from ..kinematics.aims import NO_SIDE
+from ..kinematics.aims import MIN_BULGE_SHARE
 from ..kinematics.bend_plane import plan_bend
 from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.start_pose import StartPose
 from ..kinematics.task import (
-    AT_REACH,
     FINEST_TOLERANCE,
+    REACH_TOLERANCE,
     Task,
     accept_distance,
-    ask_each,
+    make_float_tasks,
     relate_to_root,
 )
 from ..model.goals import Goals
@@ -110,7 +110,7 @@ def compile_in_floats(
     joints = tree.joints
     if tree.slide_axes is not None or joints.has_stiffness or tree.topology.unturned:
         return None
-    chains, result = compile_bones(tree, is_few=True), []
+    chains, result = compile_bones(tree, is_in_floats=True), []
     if not all(chain.is_rigid for chain in chains):
         return None
     for row, (start, chain) in enumerate(zip(starts, chains, strict=True)):
@@ -136,7 +136,7 @@ def solve_joints_in_floats(
 
     A warm start of None is the start pose.
     """
-    tasks = list(ask_each(goals, options, len(chains)))
+    tasks = list(make_float_tasks(goals, options, len(chains)))
     is_blended = tasks[0].pole is not None and options.orient_weight < 1.0
     if is_blended or tasks[0].tip is not None or tasks[0].soft_distance is not None:
         return [], [(np.arange(len(chains)), None)]
@@ -178,7 +178,7 @@ def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
     task = full_task = relate_to_root(FLOATS, start, task.target, task)
     state, used, is_swept = chain.start_state, 0, solver in SWEPT
     distance = norm(FLOATS, task.target)
-    is_too_far = distance >= reach * (1.0 - AT_REACH)
+    is_too_far = distance >= reach * (1.0 - REACH_TOLERANCE)
     if distance > reach:
         drawn_in = scale(task.target, reach / distance)
         task = replace(task, target=drawn_in, tolerance=FINEST_TOLERANCE * reach)
@@ -232,7 +232,7 @@ def _find_side(start: StartPose, task: Task) -> BendSide:
     """Return the side of the pole; angles past it are in radians."""
     bend = plan_bend(FLOATS, start.chord, start.side, start.reach, task.target, task.pole)
     side = scale(bend.side, -1.0 if task.use_flip else 1.0)
-    return BendSide(side, cross(bend.chord, side), (NO_SIDE * start.reach) ** 2, 1.0)
+    return BendSide(side, cross(bend.chord, side), (MIN_BULGE_SHARE * start.reach) ** 2, 1.0)
 
 
 def _aim(

@@ -33,7 +33,7 @@ def sample_tips(tree: KinematicTree) -> Array:
     count = tree.reach.size
     rows, samples = np.repeat(np.arange(count), SAMPLES), np.tile(np.arange(SAMPLES), count)
     repeated, turn = tree.take(rows), _sample_turns(tree.joints, rows, samples)
-    tips = repeated.clamp_state(turn, repeated.joints.resting_slide).posed.tips
+    tips = repeated.clamp_state(turn, repeated.joints.start_slide).posed.tips
     # Samples of one chain are side by side.
     return tips.reshape(*tips.shape[:2], count, SAMPLES).swapaxes(2, 3).copy()
 

@@ -12,7 +12,7 @@ from ..algebra.nested import repeat_single
 from ..algebra.quaternions import IDENTITY
 from ..algebra.rotation import conjugate, multiply, power
 from ..kinematics.compiled_bones import compile_bones
-from ..kinematics.task import accept_distance, ask_all, ask_each, ask_one
+from ..kinematics.task import accept_distance, make_array_task, make_float_task, make_float_tasks
 from ..model.chains import Chain, Chains
 from ..model.errors import InvalidGoalError, SolverMismatchError
 from ..model.goals import Goal, Goals
@@ -55,7 +55,7 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
     ):
         return solve_batch(compiled.chains, goal.as_batch(), options)[0]
     stem = compiled.float_stems[0] if has_tip else None
-    task = ask_one(goal, options)
+    task = make_float_task(goal, options)
     pose = pose_chain(FLOATS, compiled.float_starts[0], stem, task, options)
     return Solution(
         pose.joints,
@@ -127,7 +127,7 @@ def _solve_in_floats(
     """Solve chains one by one, in floats."""
     count, compiled = len(chains), compile_chains(chains)
     stems = compiled.float_stems if has_tips else (None,) * count
-    inputs = zip(compiled.float_starts, stems, ask_each(goals, options, count), strict=True)
+    inputs = zip(compiled.float_starts, stems, make_float_tasks(goals, options, count), strict=True)
     poses = [pose_chain(FLOATS, start, stem, task, options) for start, stem, task in inputs]
     return Solutions(
         np.array([pose.joints for pose in poses]).reshape(chains.joint_positions.shape),
@@ -144,7 +144,7 @@ def _solve_in_arrays(
 ) -> Solutions:
     """Solve chains side by side."""
     count, compiled = len(chains), compile_chains(chains)
-    stem, task = compiled.stem if has_tips else None, ask_all(goals, options, count)
+    stem, task = compiled.stem if has_tips else None, make_array_task(goals, options, count)
     pose = pose_chain(ARRAYS, compiled.start, stem, task, options)
     return Solutions(
         pose.joints.transpose(2, 0, 1),
@@ -198,10 +198,10 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     if chains.joints is None:
         dragged = drag_points(drag, start.transpose(1, 2, 0), targets.T, options.max_bend)
     else:
-        pose, bones = compiled.start, compile_bones(compiled.tree, is_few=is_in_floats)
+        pose, bones = compiled.start, compile_bones(compiled.tree, is_in_floats=is_in_floats)
         tip, goal = ((points - pose.root) / pose.unit for points in (start[:, -1].T, targets.T))
         points, turns = drag_joints(drag, bones, compiled.clamped_start, tip, goal)
-        dragged, local = points * pose.unit + pose.root, compiled.tree.joints.outer(turns)
+        dragged, local = points * pose.unit + pose.root, compiled.tree.joints.to_rotations(turns)
     joints = dragged.transpose(2, 0, 1)
     residuals = norm(dragged[-1 if options.lead is Lead.TIP else 0] - targets.T)
     size = np.abs(start).max(axis=(1, 2))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..algebra import arrays, matrices, quaternions, turns
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array, Flags
-from ..algebra.arrays import NO_DIRECTION, cross, norm, reject
+from ..algebra.arrays import MIN_LENGTH, cross, norm, reject
 from ..algebra.matrices import Matrix
 from ..algebra.nested import Rows, to_floats
 from ..algebra.quaternions import Quaternion
@@ -123,7 +123,7 @@ def compile_starts(
             continue
         points = _find_points(tree, run, posed)
         lengths = norm(np.diff(points, axis=0))
-        if (lengths <= NO_DIRECTION).any() or not (chain or _may_be_straight(points, lengths)):
+        if (lengths <= MIN_LENGTH).any() or not (chain or _may_be_straight(points, lengths)):
             continue
         start = chain or compile_start_poses(points, hints[list(run)].sum(axis=0))
         is_line = is_straight(start, stays_near=stays_near)
@@ -147,21 +147,21 @@ def _compile_run(
     inner = arrays.invert(posed.turn_axes[bones])
     if joints.has_stiffness:
         axes = turns.to_matrices(turn[bones])
-        inner = np.einsum("nikb,nkb,njkb,njlb->nilb", axes, joints.readiness, axes, inner)
+        inner = np.einsum("nikb,nkb,njkb,njlb->nilb", axes, joints.relative_mobility, axes, inner)
     return BendStart(run, joints, start, bent, turn[bones], inner)
 
 
 def _leave_ends(topology: Topology, posed: Posed, run: tuple[int, ...]) -> tuple[int, ...]:
     """Return a run without a bone that floats, and without one that turns about an effector."""
-    gaps = norm(posed.tips[list(topology.carried[run[-1]])] - posed.heads[run[-1]])
-    is_about = gaps.size > 0 and bool((gaps <= NO_DIRECTION).all())
+    gaps = norm(posed.tips[list(topology.bone_effectors[run[-1]])] - posed.heads[run[-1]])
+    is_about = gaps.size > 0 and bool((gaps <= MIN_LENGTH).all())
     return run[topology.floats and run[0] == 0 : len(run) - is_about]
 
 
 def _find_points(tree: KinematicTree, run: tuple[int, ...], posed: Posed) -> Array:
     """Return the heads of a run and the middle of its ends, shape (n + 1, 3, B)."""
     topology, last = tree.topology, run[-1]
-    children, effectors = list(topology.children[last]), list(topology.carried[last])
+    children, effectors = list(topology.children[last]), list(topology.bone_effectors[last])
     ends = np.concatenate((posed.heads[children], posed.tips[effectors]))
     return np.concatenate((posed.heads[list(run)], ends.mean(axis=0)[None]))
 
@@ -253,7 +253,7 @@ def bend_straight_runs(
 
     Source: derived for this project; tests/core/solving/test_body_goals.py starts from such poses.
     """
-    turn, moves = state.turn, tree.topology.moves[:, list(ends)]
+    turn, moves = state.turn, tree.topology.is_on_path[:, list(ends)]
     moving_runs = [run for run in tree.topology.runs if moves[run[-1]].any()]
     starts = compile_starts(tree, state.posed, turn, hints, None, moving_runs, stays_near=True)
     bent = turn.copy()
@@ -296,11 +296,11 @@ def nudge_states(
     weights = tree.sqrt_weights**2
     is_nudged = np.zeros(slide.shape[-1], dtype=np.bool_)
     for run in starts.runs:
-        start, bones, ends = run.start, list(run.run), tree.topology.moves[run.run[-1]]
+        start, bones, ends = run.start, list(run.run), tree.topology.is_on_path[run.run[-1]]
         run_task = task
         if run_task is None:
             # The goal of a run inside a tree is not known: its end moves as its effectors should.
-            share = weights[ends] / np.maximum(weights[ends].sum(axis=0), NO_DIRECTION)
+            share = weights[ends] / np.maximum(weights[ends].sum(axis=0), MIN_LENGTH)
             goal = start.points[-1] + (gap[ends] * share[:, None]).sum(axis=0) / start.unit
             caps = np.full(goal.shape[-1], MAX_BEND_ITERATIONS)
             run_task = Task(goal, None, None, 1e-3 * start.reach, caps)
@@ -310,7 +310,9 @@ def nudge_states(
             * (1.0 - smoothstep(ARRAYS, offset, 0.0, LINE_OFFSET))
             * is_straight(start, stays_near=run_task.stays_near)
         )
-        amount *= is_off_target & ~tree.joints.slides & (norm(gap[ends]) > NO_DIRECTION).any(axis=0)
+        amount *= (
+            is_off_target & ~tree.joints.has_slides & (norm(gap[ends]) > MIN_LENGTH).any(axis=0)
+        )
         if amount.any():
             bent = run.joints.clamped(bend_as_free(run, run_task))
             turn[bones] = turns.interpolate(turn[bones], bent, amount)
@@ -325,7 +327,9 @@ def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
     middle, _ = joints.find_middles()
     middle[:, 1] = 0.0
     turn = joints.clamped(turns.from_vectors(middle))
-    is_centred = (np.abs(middle).max(axis=1) < swing_twist.HELD) & (joints.zero[:, 0] == 1.0)
+    is_centred = (np.abs(middle).max(axis=1) < swing_twist.LOCKED_WIDTH) & (
+        joints.zero[:, 0] == 1.0
+    )
     turn = np.where(is_centred[:, None], start_turn, turn)
     turn[0] = start_turn[0]
     return turn

@@ -12,7 +12,7 @@ from ...core import IKError
 from ...preferences.addon import preferences
 from ...properties.chains import chains_of, free_name
 from ...properties.controls.hierarchy import (
-    Trunked,
+    BodyTrunk,
     controls_of,
     hang_controls,
     lacks_spaces,
@@ -23,7 +23,7 @@ from ...properties.lists import add_chain
 from ...properties.records import bones_of_chain, bones_of_chains, target_and_pole
 from ...properties.stored import store
 from ...rig.anatomy.bone_names import opposite
-from ...rig.anatomy.limb_chains import PRESETS, chain_of, joints_of
+from ...rig.anatomy.limb_chains import LIMB_PRESETS, chain_of, joints_of
 from ...rig.anatomy.limbs import Limb, LimbKind
 from ...rig.controls.control_sizes import look_of
 from ...rig.controls.default_poles import Placement, placement, soft_distance
@@ -31,12 +31,12 @@ from ...rig.frames.carried_sides import angle_toward
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.posing.twisting import with_twist_spread
 from ...rig.reading.animation import bone_of_path, curves
-from ...rig.reading.chain_plan import planned
+from ...rig.reading.chain_plan import plan_chain
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor, ChainSpec, names_of_chains
-from ...rig.tools.control_bones import takes_bones
+from ...rig.tools.control_bones import can_add_bones
 from ...rig.tools.controls import Control, NewChain, root_control, target_control
-from ...rig.tools.foot_controls import drive_foot, lacking_toes, rolling
+from ...rig.tools.foot_controls import add_foot_roll, drive_foot, find_missing_toes
 from ..controls import make_controls
 from ..selection import view_layer_of
 
@@ -99,7 +99,7 @@ def add_limbs(
     Raises:
         RigError: If the limbs lack nothing, and shall not become a body.
     """
-    has_bones = options.kind == "BONE" and takes_bones(owner)
+    has_bones = options.kind == "BONE" and can_add_bones(owner)
     driven = {bone for bones in bones_of_chains(owner) for bone in bones}
     free = [limb for limb in options.limbs if driven.isdisjoint((*limb.bones, limb.end))]
     # Without a parent for all controls, a root carries them.
@@ -158,7 +158,7 @@ def _place_limbs(
         try:
             if not limb.is_sideways:
                 spec = with_twist_spread(owner, spec)
-            angle = angle_toward(planned(skeleton, spec), spec, np.array(limb.bends))
+            angle = angle_toward(plan_chain(skeleton, spec), spec, np.array(limb.bends))
             spec = replace(spec, pole_angle=angle)
             placed.append((limb, spec, placement(owner, spec)))
         except IKError as error:
@@ -186,9 +186,9 @@ def _new_chains(
         other = places.get(opposite(limb.name)) if opposite(limb.name) != limb.name else None
         look = look_of(owner, limb, place.target, other)
         control = target_control(spec.name, place, options.parent, look)
-        soft = soft_distance(place) if PRESETS[limb.kind].is_soft else 0.0
+        soft = soft_distance(place) if LIMB_PRESETS[limb.kind].is_soft else 0.0
         chain = NewChain(spec, place, [control], soft=soft)
-        chains += [chain] if driven is None else rolling(owner, limb, chain, driven)
+        chains += [chain] if driven is None else add_foot_roll(owner, limb, chain, driven)
     return chains
 
 
@@ -202,7 +202,7 @@ def _lacking_toes(
     for chain in chains_of(owner):
         target, _ = target_and_pole(chain)
         feet = legs.keys() & set(bones_of_chain(chain))
-        toes += [lacking_toes(owner, legs[foot], target, driven) for foot in feet if target]
+        toes += [find_missing_toes(owner, legs[foot], target, driven) for foot in feet if target]
     return [toe for toe in toes if toe]
 
 
@@ -230,7 +230,7 @@ def _add_chains(
     return names, list(anchors)
 
 
-def _lacks_root(owner: bpy.types.Object, trunk: Trunked, limbs: Sequence[Limb]) -> bool:
+def _lacks_root(owner: bpy.types.Object, trunk: BodyTrunk, limbs: Sequence[Limb]) -> bool:
     """Tell whether a body that has all its chains lacks a root, or its controls lack spaces."""
     controls = controls_of(owner, limbs)
     return bool(controls) and (trunk.root is None or lacks_spaces(controls))

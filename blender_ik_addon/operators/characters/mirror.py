@@ -14,7 +14,7 @@ from ...properties.records import bones_spec, target_and_pole
 from ...properties.stored import store
 from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.symmetry import mirrored_in_world, mirrored_place
-from ...rig.controls.control_spaces import copy_spaces, finite_place, hangs
+from ...rig.controls.control_spaces import copy_spaces, finite_place, has_parent
 from ...rig.controls.default_poles import placement
 from ...rig.controls.foot_roll import control_above, is_mechanism
 from ...rig.reading.spec import Anchor, names_of_chains
@@ -54,7 +54,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         )
         copy = add_chain(owner, mirrored, 0, solver=solver)
         for control, other in ((target, mirrored.target), (pole, mirrored.pole)):
-            if control and other and control != other and not hangs(control_above(other)):
+            if control and other and control != other and not has_parent(control_above(other)):
                 source_control, copy_control = control_above(control), control_above(other)
                 copy_spaces(source_control, copy_control, movers(), opposite)
         left_out = copy_mirrored(chains_of(owner)[index], copy)

@@ -11,14 +11,14 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from ...core import IKError
 from ...preferences.addon import CONTROLS
 from ...properties.chains import active_armature
-from ...properties.choices import OWN_WORDS
+from ...properties.choices import LABEL_CONTEXT
 from ...properties.controls.torso import is_whole_body
 from ...rig.anatomy.free_bones import free_bones
-from ...rig.anatomy.limb_chains import PRESETS
+from ...rig.anatomy.limb_chains import LIMB_PRESETS
 from ...rig.anatomy.limbs import Limb, LimbKind, find_limbs
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.refusals import RigError, listed
-from ...rig.tools.control_bones import takes_bones
+from ...rig.tools.control_bones import can_add_bones
 from .. import selection
 from ..base import SKIP_SAVE, ChainOperator
 from ..controls import NO_BONES, choose_control, search_parents
@@ -26,7 +26,7 @@ from ..joints import report_changes
 from .adding import SetUpOptions, add_limbs, with_keyed_bones
 from .whole_body import make_body
 
-KINDS = [(kind.name, kind.value, PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
+KINDS = [(kind.name, kind.value, LIMB_PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]
 DEFAULT_KINDS = {kind.name for kind in LimbKind if kind is not LimbKind.FINGER}
 SCOPES = (
     ("ALL", "All Limbs", "Every limb of the armature that is found by names and structure"),
@@ -53,7 +53,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     kinds: EnumProperty(
         name="Kinds",
         description="Which kinds of limbs get chains",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=KINDS,
         default=DEFAULT_KINDS,
         options={"ENUM_FLAG"},
@@ -92,7 +92,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         added = add_limbs(context, owner, limbs, options)
         if added.joints is not None:
             report_changes(self, added.joints)
-        if self.control == "BONE" and not takes_bones(owner):
+        if self.control == "BONE" and not can_add_bones(owner):
             self.tell(NO_BONES)
         for problem in added.problems:
             (self.warn if added.names else self.refuse)(problem)

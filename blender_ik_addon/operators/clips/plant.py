@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ...properties.chains import body_of, owner_of
 from ...properties.records import plantable
-from ...rig.clips.planted_clip import PlantedClip, Planting
+from ...rig.clips.planted_clip import PlantedClip, PlantingOptions
 from ...rig.clips.planting import free_root, plant
 from .. import selection
 from ..bake import ClipOperator
@@ -82,7 +82,7 @@ class POSE_OT_chain_ik_plant(ClipOperator):
         root = free_root(self._owner, body.root)
         inputs = frames, body.floor, platform, root, self.use_hips
         # Without a body, pins have no effect.
-        planting = Planting(*inputs, self.use_pins and body_of(self._owner) is not None)
+        planting = PlantingOptions(*inputs, self.use_pins and body_of(self._owner) is not None)
         work = plant(scene, self._owner, chains, planting)
         return self.start(context, work, len(frames))
 

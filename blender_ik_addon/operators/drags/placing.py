@@ -11,7 +11,13 @@ from ...core.algebra.arithmetic import Array
 from ...properties.records import controls_of_chain
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
-from ...rig.tools.placing import Held, HeldError, move_to_point, put_back, take_hold
+from ...rig.tools.placing import (
+    GrabbedControl,
+    MoveBlockedError,
+    grab_control,
+    move_to_point,
+    restore_location,
+)
 from .. import selection
 from ..base import SKIP_SAVE
 from .auto_keying import key_moved
@@ -33,8 +39,8 @@ class Placing(Dragging):
         options=SKIP_SAVE,
     )
 
-    _held: Held
-    _held_error: HeldError | None = None
+    _held: GrabbedControl
+    _held_error: MoveBlockedError | None = None
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
@@ -56,7 +62,7 @@ class Placing(Dragging):
         """Read the place of the target or pole."""
         anchor = self._anchor(context)
         assert anchor is not None
-        self._held = take_hold(anchor, self.word, selection.scene_of(context))
+        self._held = grab_control(anchor, self.word, selection.scene_of(context))
         self._point, self._held_error = self._held.place, None
 
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
@@ -73,7 +79,7 @@ class Placing(Dragging):
         point = start + (points[1] - points[0])
         try:
             self._place(context, point)
-        except HeldError as error:
+        except MoveBlockedError as error:
             self._held_error = error
             return str(error)
         self._point = point
@@ -83,7 +89,7 @@ class Placing(Dragging):
 
     def revert(self, _context: bpy.types.Context) -> None:
         """Move the target or pole back."""
-        put_back(self._held)
+        restore_location(self._held)
 
     def confirm(self, context: bpy.types.Context) -> None:
         """Store the new place, and key it if Auto Keying is on."""

@@ -6,9 +6,9 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...properties.chains import ChainGroup, is_idle
-from ...properties.choices import OWN_WORDS
+from ...properties.choices import LABEL_CONTEXT
 from ...rig.clips.whole_clip_bake import Keying, bake
-from ...rig.keying.baking import mute_for_good
+from ...rig.keying.baking import mute_permanently
 from .. import selection
 from ..base import SKIP_SAVE
 from .chosen import Matching, OptionalFrameRange, new_interpolation
@@ -26,7 +26,7 @@ class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
     use_keys: BoolProperty(
         name="Key",
         description="Key the bones at this frame",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         options=SKIP_SAVE,
     )
 
@@ -52,5 +52,5 @@ class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
                     pass
             for index in specs:
                 owner.chain_ik.chains[index].stored_pose = ""
-                mute_for_good(owner, index)
+                mute_permanently(owner, index)
         return {"FINISHED"} if chosen else {"CANCELLED"}

@@ -17,8 +17,13 @@ from ...properties.sharing import limb_of, live_chains
 from ...properties.status import gives_way
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec
-from ...rig.tools.fk_ik import Goals, find_bend, find_match, is_met
-from ...rig.trees.shared_bones import sharing
+from ...rig.tools.fk_ik import (
+    ControlGoals,
+    find_control_goals,
+    find_matching_pole_angle,
+    is_at_goals,
+)
+from ...rig.trees.shared_bones import group_by_bones
 from .. import selection
 from ..bake import FrameRange
 from ..base import SKIP_SAVE, ChainOperator
@@ -115,7 +120,7 @@ def settings_of(chosen: SpecsByRig) -> list[ChainGroup]:
 
 def find_goals(
     settings: ChainGroup, scene: bpy.types.Scene, live: Iterable[ChainGroup] | None = None
-) -> Goals:
+) -> ControlGoals:
     """Return the goals of a chain's target and pole that match the pose.
 
     Args:
@@ -128,12 +133,12 @@ def find_goals(
     """
     owner, spec = owner_of(settings), chain_spec(settings)
     limb = limb_of(owner, spec, live_chains(owner) if live is None else live)
-    return find_match(owner, spec, limb, scene)
+    return find_control_goals(owner, spec, limb, scene)
 
 
 def find_all_goals(
     chosen: SpecsByRig, scene: bpy.types.Scene, leaving: SpecsByRig | None = None
-) -> Goals:
+) -> ControlGoals:
     """Return the goals of the targets and poles of chains, one goal for a shared control.
 
     Args:
@@ -141,7 +146,7 @@ def find_all_goals(
         scene: The scene in which the controls will be moved.
         leaving: Chains that will no longer be live.
     """
-    goals: Goals = {}
+    goals: ControlGoals = {}
     inactive = settings_of(leaving or {})
     for owner, specs in chosen.items():
         active = settings_of({owner: specs})
@@ -187,7 +192,7 @@ def _sharing(owner: bpy.types.Object, specs: Container[int]) -> set[int]:
         for i, names in bones
         if not belongs_to_body(chains[i]) and (i in specs or not is_idle(chains[i]))
     }
-    trees = [tree for tree in sharing(driven) if any(i in specs for i in tree)]
+    trees = [tree for tree in group_by_bones(driven) if any(i in specs for i in tree)]
     return set[int]().union(*trees)
 
 
@@ -200,7 +205,7 @@ def find_pulling(dependent: SpecsByRig, scene: bpy.types.Scene) -> SpecsByRig:
     for settings in settings_of(dependent):
         owner, (_, index) = owner_of(settings), chain_key(settings)
         with suppress(IKError):
-            if not is_met(find_goals(settings, scene), dependent[owner][index]):
+            if not is_at_goals(find_goals(settings, scene), dependent[owner][index]):
                 pulling.setdefault(owner, {})[index] = dependent[owner][index]
     return pulling
 
@@ -219,7 +224,7 @@ def find_bends(chosen: SpecsByRig) -> Bends:
     bends = []
     for settings in settings_of(chosen):
         owner, (_, index) = owner_of(settings), chain_key(settings)
-        angle = find_bend(owner, chain_spec(settings))
+        angle = find_matching_pole_angle(owner, chain_spec(settings))
         if angle is not None:
             bends.append((owner, index, settings.pole_angle, angle))
     return bends

@@ -5,17 +5,17 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty
 
-from ...properties.choices import OWN_WORDS
-from ...rig.keying.holding import hold_play
-from ...rig.keying.playing import frame_kept
+from ...properties.choices import LABEL_CONTEXT
+from ...rig.keying.holding import key_played_frames
+from ...rig.keying.playing import preserve_frame
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import Channel
 from ...rig.reading.world import channels_of
 from ...rig.tools.fk_ik import (
-    Goals,
+    ControlGoals,
     anchor_channels,
     channel_names,
-    held_elsewhere,
+    controls_off_goals,
     match_controls,
 )
 from .. import selection
@@ -45,7 +45,7 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
     use_keys: BoolProperty(
         name="Key",
         description="Key target and pole",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         options=SKIP_SAVE,
     )
 
@@ -59,7 +59,7 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
         goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
         frames = self.frames(scene) if self.use_range else [scene.frame_current]
         if self.use_range or self.use_keys:
-            hold_play(_channels_of(goals, bends), frames[-1], scene)
+            key_played_frames(_channels_of(goals, bends), frames[-1], scene)
         held_controls: list[str] = []
         if not self.use_range:
             key_frame = scene.frame_current if self.use_keys else None
@@ -67,7 +67,7 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
             if not self.use_keys:
                 _auto_key(context, goals, bends)
         else:
-            with frame_kept(scene):
+            with preserve_frame(scene):
                 for frame in frames:
                     scene.frame_set(frame)
                     goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
@@ -76,7 +76,7 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
         return {"FINISHED"} if chosen else {"CANCELLED"}
 
 
-def _auto_key(context: bpy.types.Context, goals: Goals, bends: Bends) -> None:
+def _auto_key(context: bpy.types.Context, goals: ControlGoals, bends: Bends) -> None:
     """Key moved controls and changed bends if Auto Keying is on, as Blender's operators do."""
     for anchor in goals:
         key_moved(context, anchor, channel_names(channels_of(anchor)))
@@ -84,7 +84,7 @@ def _auto_key(context: bpy.types.Context, goals: Goals, bends: Bends) -> None:
         key_setting(context, owner.chain_ik.chains[index], "pole_angle")
 
 
-def _channels_of(goals: Goals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:
+def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:
     """Return the keyed channels of controls, and of chains that bend with their bodies."""
     channels = anchor_channels(goals)
     for owner, index, _, _ in bends:
@@ -94,7 +94,7 @@ def _channels_of(goals: Goals, bends: Bends) -> dict[bpy.types.Object, list[Chan
 
 
 def _match(
-    goals: Goals, bends: Bends, view_layer: bpy.types.ViewLayer, frame: int | None
+    goals: ControlGoals, bends: Bends, view_layer: bpy.types.ViewLayer, frame: int | None
 ) -> list[str]:
     """Match chains to a pose; with a frame, key their controls and bends.
 
@@ -107,4 +107,4 @@ def _match(
         if frame is not None:
             owner.keyframe_insert(path_of_setting(owner, index, "pole_angle"), frame=frame)
     view_layer.update()
-    return held_elsewhere(goals)
+    return controls_off_goals(goals)

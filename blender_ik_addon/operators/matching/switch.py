@@ -8,19 +8,19 @@ import bpy
 from bpy.props import EnumProperty
 
 from ...properties.chains import ChainGroup, is_idle, owner_of
-from ...properties.choices import OWN_WORDS
-from ...properties.records import chain_spec, moved_by_hand
+from ...properties.choices import LABEL_CONTEXT
+from ...properties.records import chain_spec, existing_controls
 from ...properties.sharing import live_chains
-from ...rig.controls.control_spaces import is_there
+from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated
-from ...rig.keying.holding import hold_play
+from ...rig.keying.holding import key_played_frames
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written import Channel, written_channels
 from ...rig.reading.animation import curves
 from ...rig.reading.spec import Anchor
 from ...rig.tools.fk_ik import (
     anchor_channels,
-    held_elsewhere,
+    controls_off_goals,
     key_step,
     key_switch,
     switch_controls,
@@ -64,7 +64,7 @@ class POSE_OT_chain_ik_switch(Matching):
     to: EnumProperty(
         name="To",
         description="What poses the bones from this frame on",
-        translation_context=OWN_WORDS,
+        translation_context=LABEL_CONTEXT,
         items=SIDES,
         options=SKIP_SAVE,
     )
@@ -88,7 +88,7 @@ class POSE_OT_chain_ik_switch(Matching):
         goals = find_all_goals(union_of(to_match, find_pulling(dependent, scene)), scene, leaving)
         bends = find_bends(union_of(to_match, dependent))
         view_layer = selection.view_layer_of(context)
-        hold_play(_channels_of(union_of(chosen, dependent), goals), frame - 1, scene)
+        key_played_frames(_channels_of(union_of(chosen, dependent), goals), frame - 1, scene)
         view_layer.update()
         for owner, specs in union_of(chosen, dependent).items():
             key_switch(owner, list(specs.values()), frame, interpolation)
@@ -102,7 +102,7 @@ class POSE_OT_chain_ik_switch(Matching):
         name = ", ".join(chain.name for chain in settings_of(chosen))
         side = "IK" if to_ik else "FK"
         self.tell(f"{name}: {side} from frame {frame} on")
-        self.warn_of_held(held_elsewhere(goals))
+        self.warn_of_held(controls_off_goals(goals))
         return {"FINISHED"}
 
 
@@ -147,6 +147,6 @@ def _live_controls(chosen: SpecsByRig) -> list[Anchor]:
     """
     live = [chain for owner in chosen for chain in live_chains(owner)]
     anchors = [
-        anchor for chain in live for anchor in moved_by_hand(chain) if anchor.object.is_editable
+        anchor for chain in live for anchor in existing_controls(chain) if anchor.object.is_editable
     ]
-    return [anchor for anchor in anchors if is_there(anchor)]
+    return [anchor for anchor in anchors if anchor_exists(anchor)]

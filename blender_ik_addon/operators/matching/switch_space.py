@@ -10,7 +10,7 @@ from bpy.props import EnumProperty, StringProperty
 from ...properties.chains import active_chain
 from ...properties.controls.space_names import check_space_name, space_name, space_names
 from ...rig.controls.control_spaces import label
-from ...rig.keying.playing import frame_kept
+from ...rig.keying.playing import preserve_frame
 from ...rig.tools.placing import check_movable
 from ...rig.tools.space_keys import key_space
 from .. import selection
@@ -70,7 +70,7 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
         frame = scene.frame_current
         frames = self.frames(scene) if self.use_range else range(frame, frame + 1)
         interpolation = new_interpolation(context)
-        with frame_kept(scene):
+        with preserve_frame(scene):
             key_space(control, space, frames, scene, interpolation)
         name = self.space or "World"
         self.tell(f"{label(control)}: {name} from frame {frames[0]} on")

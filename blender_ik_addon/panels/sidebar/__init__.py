@@ -1,6 +1,6 @@
 """The tab of the sidebar: the list of chains and the settings of the active one."""
 
-from ...registering import in_order
+from ...registering import make_registration
 
 # From the top down: panels that everybody needs, then the rest. The panels of shared bones and of
 # a comparison appear and disappear. They are the last, so that no other panel moves.
@@ -9,4 +9,4 @@ PANELS = (
     *("limits", "reach", "advanced", "whole_body", "tree", "compare"),
 )
 
-register, unregister = in_order(__name__, *PANELS)
+register, unregister = make_registration(__name__, *PANELS)

@@ -7,8 +7,8 @@ from typing import cast
 import bpy
 
 from ...properties.chains import ChainGroup, active_chain
-from ...properties.choices import OWN_WORDS
-from ...properties.compared.kept import ComparedChain, ComparedSolver, kept_of
+from ...properties.choices import LABEL_CONTEXT
+from ...properties.compared.kept import ComparedChain, ComparedSolver, last_comparison
 from ...rig.tools.lengths import length_unit, short_length
 from ...translations import translate
 from ..base import ActiveChainPanel, draw_text, sidebar_width
@@ -54,11 +54,11 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return super().poll(context) and kept_of(context.window_manager).chain is not None
+        return super().poll(context) and last_comparison(context.window_manager).chain is not None
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = cast(bpy.types.UILayout, self.layout)
-        comparison = kept_of(context.window_manager)
+        comparison = last_comparison(context.window_manager)
         row = layout.row(align=True)
         row.operator("pose.chain_ik_compare", icon="SORTSIZE")
         row.prop(comparison, "show_ghosts", text="", icon="GHOST_ENABLED")
@@ -97,7 +97,7 @@ def _draw_cells(
     """Draw a name and as many texts as fit; return the row for what follows them."""
     has_room = sidebar_width(context) >= WIDTH_FOR_ALL
     row = row.split(factor=NAME_SHARE_BESIDE_ALL if has_room else NAME_SHARE_BESIDE_ONE, align=True)
-    row.label(text=name, text_ctxt=OWN_WORDS)
+    row.label(text=name, text_ctxt=LABEL_CONTEXT)
     # A split gives columns of the same width in every row, whatever their texts.
     row = row.split(align=True)
     for text in texts if has_room else texts[:1]:

@@ -7,7 +7,7 @@ from typing import cast
 import bpy
 
 from ...properties.chains import active_chain
-from ...properties.choices import OWN_WORDS
+from ...properties.choices import LABEL_CONTEXT
 from ...properties.forces import creature_name
 from ...properties.settings import ChainSettings
 from ...rig.anatomy.creature_files import InvalidCreatureError
@@ -18,7 +18,7 @@ class VIEW3D_PT_chain_ik_force(ActiveChainPanel):
     """Stiffness and weight of the bones, and how they ease toward the target."""
 
     bl_label = "Force"
-    bl_translation_context = OWN_WORDS
+    bl_translation_context = LABEL_CONTEXT
     about = "force"
 
     def draw_settings(self, layout: bpy.types.UILayout, settings: ChainSettings) -> None:

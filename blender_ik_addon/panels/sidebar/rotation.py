@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ...properties.choices import OWN_WORDS
+from ...properties.choices import LABEL_CONTEXT
 from ...properties.settings import ChainSettings
 from ..base import TickedPanel
 
@@ -19,5 +19,5 @@ class VIEW3D_PT_chain_ik_rotation(TickedPanel):
         turned = layout.column()
         turned.active = settings.use_rotation
         turned.prop(settings, "rotation_bone")
-        turned.prop(settings, "orient_weight", text="Weight", text_ctxt=OWN_WORDS, slider=True)
+        turned.prop(settings, "orient_weight", text="Weight", text_ctxt=LABEL_CONTEXT, slider=True)
         turned.prop(settings, "use_twist_spread")

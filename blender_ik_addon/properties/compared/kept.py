@@ -59,14 +59,14 @@ class ComparedSolver(bpy.types.PropertyGroup):
         return bool(self.joints)
 
     @property
-    def chosen_by(self) -> dict[str, object]:
+    def solver_settings(self) -> dict[str, object]:
         """The values of the settings that give a chain this solver, by name."""
         finish = {"use_finish": bool(self.use_finish)} if self.solver in SWEEP_SOLVERS else {}
         return {"solver": str(self.solver), **finish}
 
     def is_in_use(self, settings: ChainGroup) -> bool:
         """Tell whether this is the present solver of a chain."""
-        return all(getattr(settings, name) == value for name, value in self.chosen_by.items())
+        return all(getattr(settings, name) == value for name, value in self.solver_settings.items())
 
     def ghost(self) -> JointPositions:
         """Return the joints of its pose, world space, shape (m + 1, 3)."""
@@ -140,7 +140,7 @@ class ComparedChain(bpy.types.PropertyGroup):
         self.mark = ""
 
 
-def kept_of(window_manager: bpy.types.WindowManager | None) -> ComparedChain:
+def last_comparison(window_manager: bpy.types.WindowManager | None) -> ComparedChain:
     """Return the last comparison that a window manager holds."""
     return cast(ComparedChain, cast(bpy.types.WindowManager, window_manager).chain_ik)
 

@@ -10,12 +10,12 @@ from typing import cast
 import bpy
 
 from ...core import IKError, Solver
-from ...rig.comparing.built_in import constrain
-from ...rig.comparing.comparing import CONTENDERS, Attempt, Compared, solve, tried
+from ...rig.comparing.built_in import solve_by_constraint
+from ...rig.comparing.comparing import CONTENDERS, Attempt, ComparisonChain, build_trial, solve
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ForceSpec
 from ...rig.reading.update import Update
-from ...rig.trees.shared_bones import sharing
+from ...rig.trees.shared_bones import group_by_bones
 from ..chains import chain_key, chains_of, is_idle, owner_of
 from ..forces import force_spec
 from ..records import bones_of_chains, chain_spec
@@ -45,16 +45,16 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
         IKError: If no solver can solve the chain, or if the chain changes, with what to do first.
     """
     compared, attempts = _read_chain(mark, graph()), list[Attempt]()
-    tried(compared, Solver.NEWTON)
-    before = compared.likeness()
+    build_trial(compared, Solver.NEWTON)
+    before = compared.input_key()
     for number, (solver, use_finish) in enumerate(CONTENDERS):
         yield number
         compared = _read_chain(mark, graph())
-        if compared.likeness() != before:
+        if compared.input_key() != before:
             raise RigError(CHANGED)
         try:
             if solver is None:
-                attempts.append(constrain(compared))
+                attempts.append(solve_by_constraint(compared))
             else:
                 attempts.append(solve(compared, solver, use_finish=use_finish))
         except IKError as error:
@@ -62,7 +62,7 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
     return attempts
 
 
-def _read_chain(mark: str, depsgraph: bpy.types.Depsgraph) -> Compared:
+def _read_chain(mark: str, depsgraph: bpy.types.Depsgraph) -> ComparisonChain:
     """Read a chain to compare solvers on, with the live chains of the same tree."""
     settings = find_marked(mark)
     if settings is None:
@@ -77,11 +77,11 @@ def _read_chain(mark: str, depsgraph: bpy.types.Depsgraph) -> Compared:
     specs = {index: replace(chain_spec(settings), force=force)}
     chains, bones = chains_of(owner), bones_of_chains(owner, with_body=True)
     live = {i: bones[i] for i, chain in enumerate(chains) if i == index or not is_idle(chain)}
-    for i in next(group for group in sharing(live) if index in group):
+    for i in next(group for group in group_by_bones(live) if index in group):
         # A chain that cannot be read is not solved either.
         with suppress(IKError):
             specs.setdefault(i, chain_spec(chains[i]))
     update = Update(cast(bpy.types.Scene, depsgraph.scene), depsgraph, is_new_frame=False)
-    compared = Compared(update, owner, specs, index)
+    compared = ComparisonChain(update, owner, specs, index)
     compared.check()
     return compared

@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 import bpy
 
 from ...core import IKError
-from ...rig.anatomy.bone_names import Part, read
+from ...rig.anatomy.bone_names import BodyPart, read
 from ...rig.controls.control_spaces import (
     Mover,
-    acting,
+    active_space,
+    anchor_exists,
     constraints_of,
-    is_there,
-    makes_ring,
+    makes_cycle,
     remove_space,
     replace_space,
     set_space,
@@ -26,12 +26,12 @@ from ...rig.reading.anchors import space_of
 from ...rig.reading.animation import curves
 from ...rig.reading.spec import Anchor
 from ..chains import ChainGroup, body_of, chains_of, owner_of
-from ..records import bones_of_chains, controls_of_chain, moved_by_hand
+from ..records import bones_of_chains, controls_of_chain, existing_controls
 from ..stored import release
 from .hierarchy import hips_chain
 from .space_names import movers
 
-ARMS = frozenset((Part.UPPER_ARM, Part.FOREARM, Part.HAND, Part.ARM))
+ARMS = frozenset((BodyPart.UPPER_ARM, BodyPart.FOREARM, BodyPart.HAND, BodyPart.ARM))
 # Priority of chains that are not arms: these give way to arms.
 OTHER_PRIORITY = 3
 
@@ -77,15 +77,15 @@ def _move_spaces(owner: bpy.types.Object) -> None:
     Such controls would move with themselves. They stay where they are.
     """
     known = movers()
-    controls = [control for chain in chains_of(owner) for control in moved_by_hand(chain)]
-    for control in dict.fromkeys(filter(is_there, controls)):
+    controls = [control for chain in chains_of(owner) for control in existing_controls(chain)]
+    for control in dict.fromkeys(filter(anchor_exists, controls)):
         for constraint in constraints_of(control) if control.object.is_editable else ():
             space = space_of(constraint)
             if space is None or space.object != owner or constraint.is_override_data:
                 continue
             # A space without a finite place stays, and the status says so.
             with suppress(IKError):
-                if space.bone and makes_ring(control, space, known):
+                if space.bone and makes_cycle(control, space, known):
                     _move_space(control, constraint, _target_of_carrier(control, space, known))
 
 
@@ -98,7 +98,7 @@ def _target_of_carrier(control: Anchor, space: Anchor, known: list[Mover]) -> An
     for bone in () if index is None else skeleton.ancestors(index):
         for chain, bones in driven:
             target = controls_of_chain(chain)[0] if skeleton.names[bone] in bones else None
-            if target is not None and not makes_ring(control, target, known):
+            if target is not None and not makes_cycle(control, target, known):
                 return target
     return None
 
@@ -110,7 +110,7 @@ def _move_space(control: Anchor, constraint: bpy.types.Constraint, space: Anchor
     if space is not None and (has_keys or space not in spaces_of(control)):
         replace_space(constraint, control, space)
         return
-    if constraint == acting(control):
+    if constraint == active_space(control):
         set_space(control, space)
     remove_animation(control.object, [constraint.path_from_id()])
     remove_space(control, constraint)

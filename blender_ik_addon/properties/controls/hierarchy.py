@@ -17,9 +17,9 @@ from ...rig.controls.control_sizes import belt_of
 from ...rig.controls.control_spaces import (
     add_space,
     constraints_of,
-    hangs,
+    has_parent,
     is_keyed,
-    makes_ring,
+    makes_cycle,
     set_space,
     spaces_of,
 )
@@ -28,9 +28,9 @@ from ...rig.reading.skeleton import Skeleton
 from ...rig.reading.spec import Anchor
 from ...rig.reading.world import matrix_of
 from ...rig.tools.control_bones import PALETTE, is_control_bone
-from ...rig.tools.fk_ik import SAME_PLACE, SAME_SHARE, Goals, match_controls
+from ...rig.tools.fk_ik import SETTLED_ATOL, SETTLED_RTOL, ControlGoals, match_controls
 from ..chains import ChainGroup, chains_of
-from ..records import controls_of_chain, moved_by_hand
+from ..records import controls_of_chain, existing_controls
 from .space_names import movers
 
 LimbControls = Mapping[Limb, Sequence[Anchor]]
@@ -38,7 +38,7 @@ LimbControls = Mapping[Limb, Sequence[Anchor]]
 
 
 @dataclass(frozen=True)
-class Trunked:
+class BodyTrunk:
     """The bone that carries the limbs of a body, and the root that carries this bone.
 
     Attributes:
@@ -55,7 +55,9 @@ def is_control(anchor: Anchor) -> bool:
     return is_control_bone(anchor) if anchor.bone else bool(anchor.object.chain_ik.is_control)
 
 
-def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str) -> Trunked | None:
+def trunk_of(
+    armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str
+) -> BodyTrunk | None:
     """Return what carries a body; None if nothing can.
 
     Args:
@@ -76,12 +78,12 @@ def trunk_of(armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str
     known = spaces_of(Anchor(armature_object, hips))
     top = skeleton.names[skeleton.ancestors(index)[-1]]
     if known:
-        return Trunked(hips, known[0])
+        return BodyTrunk(hips, known[0])
     if top != hips:
-        return Trunked(hips, Anchor(armature_object, top))
+        return BodyTrunk(hips, Anchor(armature_object, top))
     if kind == "EMPTY":
-        return Trunked(hips, Anchor(armature_object))
-    return Trunked(hips, None) if is_free[index] else None
+        return BodyTrunk(hips, Anchor(armature_object))
+    return BodyTrunk(hips, None) if is_free[index] else None
 
 
 def hips_chain(armature_object: bpy.types.Object, hips: str) -> ChainGroup | None:
@@ -104,7 +106,7 @@ def controls_of(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> Lim
     for settings in chains_of(armature_object):
         for limb in limbs:
             if settings.bone in (limb.bones[-1], limb.end):
-                by_limb[limb] = [item for item in moved_by_hand(settings) if is_control(item)]
+                by_limb[limb] = [item for item in existing_controls(settings) if is_control(item)]
     return {limb: controls for limb, controls in by_limb.items() if controls}
 
 
@@ -116,7 +118,7 @@ def lacks_spaces(controls: LimbControls) -> bool:
 def hang_controls(
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
-    trunk: Trunked,
+    trunk: BodyTrunk,
     controls: LimbControls,
     view_layer: bpy.types.ViewLayer,
 ) -> int:
@@ -149,7 +151,7 @@ def hang_controls(
             bone.color.palette = PALETTE
         armature_object.chain_ik.body.root = trunk.hips
     known, count = movers(), 0
-    matrices_before: Goals = {}
+    matrices_before: ControlGoals = {}
     places: dict[Carrier, Anchor] = {Trunk.ROOT: trunk.root, Trunk.TORSO: torso}
     places |= {limb: anchors[0] for limb, anchors in controls.items()}
     index = skeleton.index[trunk.hips]
@@ -158,7 +160,7 @@ def hang_controls(
             if _can_get_spaces(control):
                 count += 1
                 spaces = [places[carrier] for carrier in along]
-                fitting = [space for space in spaces if not makes_ring(control, space, known)]
+                fitting = [space for space in spaces if not makes_cycle(control, space, known)]
                 for space in fitting:
                     add_space(control, space)
                 if fitting and (fitting[0] == trunk.root or not is_keyed(control)):
@@ -168,13 +170,13 @@ def hang_controls(
     return count
 
 
-def _put_back(matrices_before: Goals, view_layer: bpy.types.ViewLayer) -> None:
+def _put_back(matrices_before: ControlGoals, view_layer: bpy.types.ViewLayer) -> None:
     """Put controls back that have moved: their spaces take the scale of the hips only now."""
     view_layer.update()
     moved = {
         control: matrix
         for control, matrix in matrices_before.items()
-        if not np.allclose(matrix_of(control), matrix, SAME_SHARE, SAME_PLACE)
+        if not np.allclose(matrix_of(control), matrix, SETTLED_RTOL, SETTLED_ATOL)
     }
     if moved:
         match_controls(moved, view_layer)
@@ -182,7 +184,7 @@ def _put_back(matrices_before: Goals, view_layer: bpy.types.ViewLayer) -> None:
 
 def _can_get_spaces(control: Anchor) -> bool:
     """Tell whether a control can be given spaces and has none yet."""
-    is_free = control.object.is_editable and not hangs(control)
+    is_free = control.object.is_editable and not has_parent(control)
     return is_free and not constraints_of(control)
 
 

@@ -11,14 +11,14 @@ from bpy.props import StringProperty
 from ...core import IKError
 from ...rig.controls.control_spaces import (
     Mover,
-    acting,
+    active_space,
+    anchor_exists,
     check_control,
     check_space,
-    hangs,
+    has_parent,
     is_lost,
-    is_there,
     label,
-    makes_ring,
+    makes_cycle,
     set_space,
     spaces_of,
 )
@@ -37,13 +37,13 @@ CONTROL_KINDS = ("TARGET", "POLE")
 def control_of(settings: ChainGroup, which: str) -> Anchor | None:
     """Return the target or the pole of a chain; None where it has none that exists."""
     control = controls_of_chain(settings)[CONTROL_KINDS.index(which)]
-    return control if control is not None and is_there(control) else None
+    return control if control is not None and anchor_exists(control) else None
 
 
 def space_name(settings: ChainGroup, which: str) -> str:
     """Return the name of the space of a control; empty for the world."""
     control = control_of(settings, which)
-    constraint = None if control is None else acting(control)
+    constraint = None if control is None else active_space(control)
     space = None if constraint is None else space_of(constraint)
     return "" if space is None else label(space)
 
@@ -95,7 +95,7 @@ def space_names(settings: ChainGroup, which: str, text: str = "") -> list[str]:
         text: A part of the names to return, in upper or lower case.
     """
     control, owner = control_of(settings, which), owner_of(settings)
-    if control is None or hangs(control):
+    if control is None or has_parent(control):
         return []
     bones = [Anchor(owner, name) for name in owner.pose.bones.keys()]
     scene = bpy.context.scene
@@ -103,14 +103,14 @@ def space_names(settings: ChainGroup, which: str, text: str = "") -> list[str]:
     spaces = (*spaces_of(control), *bones, *objects)
     fitting = [space for space in spaces if text.lower() in label(space).lower()]
     chains = movers()
-    names = [label(space) for space in fitting if not makes_ring(control, space, chains)]
+    names = [label(space) for space in fitting if not makes_cycle(control, space, chains)]
     return list(dict.fromkeys(names))
 
 
 def lost_spaces(settings: ChainGroup) -> list[str]:
     """Return the names of the controls of a chain whose acting space no longer exists."""
     controls = (control_of(settings, which) for which in CONTROL_KINDS)
-    pairs = ((control, acting(control)) for control in controls if control is not None)
+    pairs = ((control, active_space(control)) for control in controls if control is not None)
     return [label(control) for control, space in pairs if space is not None and is_lost(space)]
 
 

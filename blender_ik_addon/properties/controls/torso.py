@@ -16,9 +16,9 @@ from ...rig.anatomy.limbs import Limb, LimbKind
 from ...rig.controls.control_sizes import look_of_hips
 from ...rig.controls.control_spaces import (
     add_space,
-    along_with,
+    anchor_exists,
+    controls_with_space,
     is_keyed,
-    is_there,
     move_to,
     replace_space,
     set_space,
@@ -26,12 +26,12 @@ from ...rig.controls.control_spaces import (
 )
 from ...rig.keying.holding import value_of
 from ...rig.keying.keys import ChannelKeys, write_keys
-from ...rig.keying.playing import frame_kept, live_off
+from ...rig.keying.playing import live_disabled, preserve_frame
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.planning.located import check_moved
 from ...rig.planning.order import PlannedChain
 from ...rig.reading.animation import bone_of_path, curves, keyed_frames
-from ...rig.reading.chain_plan import planned
+from ...rig.reading.chain_plan import plan_chain
 from ...rig.reading.dependencies import Dependencies
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, names_of_chains
@@ -77,7 +77,7 @@ def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> st
 def has_torso(armature_object: bpy.types.Object, hips: str) -> bool:
     """Tell whether the hips of a body follow a control that still exists."""
     torso = torso_of(armature_object, hips)
-    return torso != Anchor(armature_object, hips) and is_there(torso)
+    return torso != Anchor(armature_object, hips) and anchor_exists(torso)
 
 
 def is_whole_body(armature_object: bpy.types.Object) -> bool:
@@ -121,8 +121,8 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
         )
     skeleton = skeleton_of(armature_object)
     spec = replace(_hips_spec(hips), body=BodyGoal(hips))
-    moved_by = Dependencies().found()
-    chain = PlannedChain(armature_object, 0, spec, planned(skeleton, spec), moved_by)
+    moved_by = Dependencies().freeze()
+    chain = PlannedChain(armature_object, 0, spec, plan_chain(skeleton, spec), moved_by)
     # A body mutes the spaces of its hips itself.
     with spaces_muted(Anchor(armature_object, hips)):
         check_moved(chain)
@@ -174,7 +174,7 @@ def hang_hips(
     match_controls(goals, view_layer)
     if is_keyed(pelvis):
         _key_as_hips(pelvis, torso, scene)
-    for control, constraint in along_with(pelvis):
+    for control, constraint in controls_with_space(pelvis):
         if control.object.is_editable:
             replace_space(constraint, control, torso)
     remove_belt(bone)
@@ -202,7 +202,7 @@ def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
     (channels,) = anchor_channels([torso]).values()
     values = []
     # Chains that do not move the hips need not be solved at each frame.
-    with nullcontext() if _is_moved(hips) else live_off(scene), frame_kept(scene):
+    with nullcontext() if _is_moved(hips) else live_disabled(scene), preserve_frame(scene):
         for frame in frames:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
             move_to(torso, torso_goal(hips.object, hips.bone))

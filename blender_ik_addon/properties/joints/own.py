@@ -13,8 +13,8 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 from ...core import JointKind
 from ...core.kinematics.joint_limits import FREE
 from ...rig.planning.checks import check_settings
-from ...rig.reading.bone_joints import KINDS, MOST_STIFFNESS
-from ...rig.reading.spec import OwnJoint, RelativeTo
+from ...rig.reading.bone_joints import KINDS, MAX_STIFFNESS
+from ...rig.reading.spec import JointSpec, RelativeTo
 from ..chains import NOT_KEYABLE, ChainGroup, set_values, tag
 from ..renaming import bone_name_keywords
 
@@ -75,9 +75,9 @@ def _stiffness(axis: str) -> Any:
     return FloatProperty(
         name=f"Stiffness {axis}",
         description=f"How little the bone turns about its {axis} axis while others can, from 0,"
-        f" freely, to {MOST_STIFFNESS:g}",
+        f" freely, to {MAX_STIFFNESS:g}",
         min=0.0,
-        max=MOST_STIFFNESS,
+        max=MAX_STIFFNESS,
         subtype="FACTOR",
         **NOT_KEYABLE,
     )
@@ -148,7 +148,7 @@ class JointSettings(bpy.types.PropertyGroup):
     slide_max: _slide_end("Max", 1.0)
 
 
-def joint_spec(settings: JointSettings) -> OwnJoint:
+def joint_spec(settings: JointSettings) -> JointSpec:
     """Return a joint as a frozen record; a cone becomes a ball with one range to all sides.
 
     Raises:
@@ -168,7 +168,7 @@ def joint_spec(settings: JointSettings) -> OwnJoint:
     if kind == "CONE":
         low[0] = low[2] = -settings.cone_angle
         high[0] = high[2] = settings.cone_angle
-    return OwnJoint(
+    return JointSpec(
         bone=settings.bone,
         kind=JointKind.BALL if kind == "CONE" else JointKind[kind],
         low=(low[0], low[1], low[2]),
@@ -202,7 +202,7 @@ def slides_of(chain: ChainGroup, bones: Sequence[str]) -> dict[str, tuple[float,
     }
 
 
-def take_over(
+def copy_bone_settings(
     settings: JointSettings, bone: bpy.types.PoseBone, slide: tuple[float, float] | None = None
 ) -> None:
     """Copy the IK settings of a bone to a joint, with a slide, which bones cannot have."""
@@ -214,7 +214,7 @@ def take_over(
             values[f"min_{axis}"] = getattr(bone, f"ik_min_{axis}")
             values[f"max_{axis}"] = getattr(bone, f"ik_max_{axis}")
         stiffness = getattr(bone, f"ik_stiffness_{axis}")
-        values[f"stiffness_{axis}"] = min(stiffness, MOST_STIFFNESS)
+        values[f"stiffness_{axis}"] = min(stiffness, MAX_STIFFNESS)
     if slide is not None:
         values |= {"use_slide": True, "slide_min": slide[0], "slide_max": slide[1]}
     set_values(settings, values)

@@ -13,9 +13,9 @@ from ...rig.anatomy.bone_names import Side, opposite, read
 from ...rig.anatomy.joint_presets import JointPreset, preset_joint
 from ...rig.anatomy.symmetry import is_mirrored
 from ...rig.planning.known_skeletons import skeleton_of
-from ...rig.reading.chain_plan import planned, straight_angle
+from ...rig.reading.chain_plan import plan_chain, straight_angle
 from ...rig.reading.channels import quaternions_of, read_pose
-from ...rig.reading.spec import OwnJoint
+from ...rig.reading.spec import JointSpec
 from ..chains import ChainGroup, owner_of, set_values
 from ..records import bend_spec, bones_of_chain, drivers_of
 from .ends import joint_of
@@ -93,7 +93,7 @@ def set_presets(
             changes.without_chain.append(name)
             continue
         spec = bend_spec(chain)
-        plan, bone = planned(skeleton, spec), skeleton.index[name]
+        plan, bone = plan_chain(skeleton, spec), skeleton.index[name]
         row = plan.written.tolist().index(bone)
         result = preset_joint(preset, plan, row, turns[bone], straight_angle(spec))
         if result is None:
@@ -141,7 +141,7 @@ def _joint_for(chain: ChainGroup, bone: str, relative_to: str) -> JointSettings 
     return (joint_of(chain, held) or chain.joints.add()) if held else None
 
 
-def _set_ranges(settings: JointSettings, joint: OwnJoint) -> None:
+def _set_ranges(settings: JointSettings, joint: JointSpec) -> None:
     """Set kind and ranges of a joint from a record; stiffness and slide stay as they are."""
     kind = "CONE" if joint.is_cone else joint.kind.name
     values: dict[str, object] = {"bone": joint.bone, "kind": kind, "relative_to": "REST"}

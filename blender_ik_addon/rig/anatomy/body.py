@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..reading.skeleton import Skeleton
-from .bone_names import BoneName, Part, Side, read
+from .bone_names import BodyPart, BoneName, Side, read
 
 # Maximum height of the chest above the hips, as a share of their distance, at which a rest pose is
 # laid out: no body that stands or lies has its chest so far below the hips.
@@ -51,35 +51,39 @@ class Body:
                 self.children[parent].append(bone)
         self.parts = [self._part(bone) for bone in range(len(skeleton.names))]
 
-    def _part(self, bone: int) -> Part:
+    def _part(self, bone: int) -> BodyPart:
         part, above, below = self._named(bone), self._above(bone), self._below(bone)
-        if part is Part.ARM:
-            return Part.FOREARM if above in (Part.ARM, Part.UPPER_ARM) else Part.UPPER_ARM
-        if part is Part.SHOULDER and Part.FOREARM in below:
+        if part is BodyPart.ARM:
+            return (
+                BodyPart.FOREARM
+                if above in (BodyPart.ARM, BodyPart.UPPER_ARM)
+                else BodyPart.UPPER_ARM
+            )
+        if part is BodyPart.SHOULDER and BodyPart.FOREARM in below:
             # The name is that of the joint at its head, not of the segment.
-            return Part.UPPER_ARM
-        if part is Part.HIP:
-            return Part.THIGH if Part.SHIN in below else Part.OTHER
-        if part is not Part.LEG:
+            return BodyPart.UPPER_ARM
+        if part is BodyPart.HIP:
+            return BodyPart.THIGH if BodyPart.SHIN in below else BodyPart.OTHER
+        if part is not BodyPart.LEG:
             return part
-        if above is Part.THIGH or (above is Part.LEG and self._is_upper(self.parent(bone))):
-            return Part.SHIN
-        return Part.THIGH if self._is_upper(bone) else part
+        if above is BodyPart.THIGH or (above is BodyPart.LEG and self._is_upper(self.parent(bone))):
+            return BodyPart.SHIN
+        return BodyPart.THIGH if self._is_upper(bone) else part
 
     def _is_upper(self, bone: int) -> bool:
         """Return whether a leg bone is the first one, with a leg bone below that carries a foot."""
-        lower = [i for i in self.children[bone] if self._named(i) is Part.LEG]
-        is_first = self._above(bone) is not Part.LEG
-        return is_first and any(Part.FOOT in self._below(i) for i in lower)
+        lower = [i for i in self.children[bone] if self._named(i) is BodyPart.LEG]
+        is_first = self._above(bone) is not BodyPart.LEG
+        return is_first and any(BodyPart.FOOT in self._below(i) for i in lower)
 
-    def _named(self, bone: int) -> Part:
+    def _named(self, bone: int) -> BodyPart:
         return self.names[bone].part
 
-    def _above(self, bone: int) -> Part:
+    def _above(self, bone: int) -> BodyPart:
         parent = self.parent(bone)
-        return self._named(parent) if parent >= 0 else Part.OTHER
+        return self._named(parent) if parent >= 0 else BodyPart.OTHER
 
-    def _below(self, bone: int) -> set[Part]:
+    def _below(self, bone: int) -> set[BodyPart]:
         return {self._named(i) for i in self.children[bone]}
 
     def parent(self, bone: int) -> int:
@@ -93,13 +97,13 @@ class Body:
     def is_trunk(self, bone: int) -> bool:
         """Return whether a bone is a usable one of spine, neck or head in the middle."""
         is_middle = self.side(bone) is Side.MIDDLE and bool(self.usable[bone])
-        return is_middle and self.parts[bone] in (Part.SPINE, Part.NECK, Part.HEAD)
+        return is_middle and self.parts[bone] in (BodyPart.SPINE, BodyPart.NECK, BodyPart.HEAD)
 
-    def all_of(self, part: Part) -> list[int]:
+    def all_of(self, part: BodyPart) -> list[int]:
         """Return the usable bones of a part."""
         return [i for i, bone_part in enumerate(self.parts) if bone_part is part and self.usable[i]]
 
-    def first_of(self, part: Part) -> list[int]:
+    def first_of(self, part: BodyPart) -> list[int]:
         """Return the usable bones of a part whose parents are of another part or side."""
         return [bone for bone in self.all_of(part) if not self._continues_parent(bone)]
 
@@ -114,7 +118,7 @@ class Body:
         is_same = parent >= 0 and self.parts[parent] is self.parts[bone]
         return is_same and self.side(parent) is self.side(bone)
 
-    def child_of_part(self, bone: int, parts: Iterable[Part]) -> int | None:
+    def child_of_part(self, bone: int, parts: Iterable[BodyPart]) -> int | None:
         """Return the first usable child of a bone that is one of some parts; None without."""
         suitable = set(parts)
         matching = (i for i in self.children[bone] if self.parts[i] in suitable and self.usable[i])
@@ -155,9 +159,11 @@ class Body:
         Skeletons of other programs stand along Y, and their object is rotated.
         """
         rest, direction = self.skeleton.rest, np.zeros(3)
-        for thigh in self.all_of(Part.THIGH):
-            shin = self.child_of_part(thigh, (Part.SHIN, Part.FOREARM))
-            foot = None if shin is None else self.child_of_part(shin, (Part.FOOT, Part.HAND))
+        for thigh in self.all_of(BodyPart.THIGH):
+            shin = self.child_of_part(thigh, (BodyPart.SHIN, BodyPart.FOREARM))
+            foot = (
+                None if shin is None else self.child_of_part(shin, (BodyPart.FOOT, BodyPart.HAND))
+            )
             if foot is not None:
                 direction += rest[thigh, :3, 3] - rest[foot, :3, 3]
         axis = int(np.argmax(np.abs(direction))) if direction.any() else 2
@@ -173,8 +179,8 @@ class Body:
         rest, direction = self.skeleton.rest, np.zeros(3)
         if self.is_laid_out:
             return direction
-        for foot in self.all_of(Part.FOOT):
-            toe, parent = self.child_of_part(foot, (Part.TOE,)), self.parent(foot)
+        for foot in self.all_of(BodyPart.FOOT):
+            toe, parent = self.child_of_part(foot, (BodyPart.TOE,)), self.parent(foot)
             if toe is not None:
                 forward = rest[toe, :3, 3] - rest[foot, :3, 3]
             elif parent >= 0 and not self.is_sideways([parent, foot]):
@@ -199,8 +205,8 @@ class Body:
 
         Programs for motion capture write such skeletons; only their motion shapes a body.
         """
-        hips = self.shared_root(self.all_of(Part.THIGH))
-        chest = self.shared_root(self.all_of(Part.UPPER_ARM))
+        hips = self.shared_root(self.all_of(BodyPart.THIGH))
+        chest = self.shared_root(self.all_of(BodyPart.UPPER_ARM))
         return hips is not None and chest is not None and self.height(hips, chest) < MAX_LAID_OUT
 
     def is_sideways(self, run: list[int]) -> bool:

@@ -22,7 +22,7 @@ class Side(enum.StrEnum):
     MIDDLE = ""
 
 
-class Part(enum.StrEnum):
+class BodyPart(enum.StrEnum):
     """A part of the body by which limbs are recognised."""
 
     UPPER_ARM = "upper arm"
@@ -56,7 +56,7 @@ class BoneName(NamedTuple):
         is_helper: Whether the bone only serves others: for twists, mechanisms or IK controls.
     """
 
-    part: Part
+    part: BodyPart
     side: Side
     words: tuple[str, ...]
     is_helper: bool
@@ -76,23 +76,23 @@ _NOISE = frozenset(
 )
 _PALM = frozenset(("metacarpal", "palm"))
 _PARTS = {
-    Part.UPPER_ARM: "upperarm uparm humerus bicep shldr",
-    Part.FOREARM: "forearm lowerarm lowarm elbow",
-    Part.HAND: "hand wrist",
-    Part.THIGH: "thigh upperleg upleg femur frontthigh hindthigh rearthigh",
-    Part.SHIN: "shin calf lowerleg lowleg knee frontshin hindshin rearshin",
-    Part.FOOT: "foot forefoot ankle paw frontfoot hindfoot rearfoot",
-    Part.TOE: "toe toes toebase ball hoof fronttoe hindtoe reartoe",
-    Part.SHOULDER: "shoulder clavicle collar collarbone",
-    Part.HIP: "hip",
-    Part.SPINE: "spine chest upperchest lowerback back abdomen torso waist",
-    Part.NECK: "neck",
-    Part.HEAD: "head",
-    Part.TAIL: "tail",
-    Part.WING: "wing fin sidefin backfin topfin tentacle trunk antenna",
-    Part.FINGER: "thumb index middle ring pinky little",
-    Part.LEG: "leg frontleg hindleg rearleg",
-    Part.ARM: "arm",
+    BodyPart.UPPER_ARM: "upperarm uparm humerus bicep shldr",
+    BodyPart.FOREARM: "forearm lowerarm lowarm elbow",
+    BodyPart.HAND: "hand wrist",
+    BodyPart.THIGH: "thigh upperleg upleg femur frontthigh hindthigh rearthigh",
+    BodyPart.SHIN: "shin calf lowerleg lowleg knee frontshin hindshin rearshin",
+    BodyPart.FOOT: "foot forefoot ankle paw frontfoot hindfoot rearfoot",
+    BodyPart.TOE: "toe toes toebase ball hoof fronttoe hindtoe reartoe",
+    BodyPart.SHOULDER: "shoulder clavicle collar collarbone",
+    BodyPart.HIP: "hip",
+    BodyPart.SPINE: "spine chest upperchest lowerback back abdomen torso waist",
+    BodyPart.NECK: "neck",
+    BodyPart.HEAD: "head",
+    BodyPart.TAIL: "tail",
+    BodyPart.WING: "wing fin sidefin backfin topfin tentacle trunk antenna",
+    BodyPart.FINGER: "thumb index middle ring pinky little",
+    BodyPart.LEG: "leg frontleg hindleg rearleg",
+    BodyPart.ARM: "arm",
 }
 _PART_OF = {word: part for part, words in _PARTS.items() for word in words.split()}
 # Positions before a capital after a small letter, before the last capital of a run, and at numbers.
@@ -137,15 +137,15 @@ def _split(name: str) -> list[str]:
     return [word for piece in pieces for word in _CAMEL.split(piece) if word]
 
 
-def _part(words: list[str]) -> Part:
+def _part(words: list[str]) -> BodyPart:
     """Return the part that two adjacent words name together, or the last one that a word names."""
     for first, second in itertools.pairwise(words):
         if first + second in _PART_OF:
             return _PART_OF[first + second]
     # The last word names the part (finger of a hand, toe of a foot), but fingers' names come first.
     parts = [_PART_OF[word] for word in words if word in _PART_OF]
-    if Part.FINGER in parts:
+    if BodyPart.FINGER in parts:
         # Only the thumb's first bone is not in the palm.
         is_palm = "thumb" not in words and not _PALM.isdisjoint(words)
-        return Part.OTHER if is_palm else Part.FINGER
-    return parts[-1] if parts else Part.OTHER
+        return BodyPart.OTHER if is_palm else BodyPart.FINGER
+    return parts[-1] if parts else BodyPart.OTHER

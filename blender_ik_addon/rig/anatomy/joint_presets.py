@@ -19,7 +19,7 @@ from ...core import JointKind
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import bend_side
 from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
-from ..reading.spec import OwnJoint
+from ..reading.spec import JointSpec
 from .wider_joints import is_inside, widened
 
 # Maximum angle in radians between the bend axis of a bone and its X or Z axis. If ten times larger,
@@ -61,7 +61,7 @@ def preset_joint(
     row: int,
     local_wxyz: Array,
     angle: float = 0.0,
-) -> tuple[OwnJoint, bool] | None:
+) -> tuple[JointSpec, bool] | None:
     """Return the joint of a bone, relative to its rest pose, which is within the range.
 
     Args:
@@ -81,7 +81,7 @@ def preset_joint(
         share = min(plan.tip_row + 1, NECK_BONES)
         swing, twist = (45.0 / share, 60.0 / share) if preset is JointPreset.NECK else (30.0, 15.0)
         x, y, z = math.radians(swing), math.radians(twist), math.radians(swing)
-        joint = OwnJoint(name, JointKind.BALL, (-x, -y, -z), (x, y, z), is_cone=True)
+        joint = JointSpec(name, JointKind.BALL, (-x, -y, -z), (x, y, z), is_cone=True)
     else:
         bend = _bend_at(plan, bone, angle, is_whole=preset is JointPreset.FINGER)
         if bend is None:
@@ -92,7 +92,7 @@ def preset_joint(
     return widened(joint, local_wxyz), True
 
 
-def _bending_joint(preset: JointPreset, name: str, bend: _Bend, row: int) -> OwnJoint:
+def _bending_joint(preset: JointPreset, name: str, bend: _Bend, row: int) -> JointSpec:
     """Return a joint that bends about one axis; the first bone of a finger also spreads."""
     hinge, elbow = (
         (JointKind.HINGE_X, JointKind.ELBOW_X)
@@ -115,7 +115,7 @@ def _ranged(
     minimum: float,
     maximum: float,
     others: dict[int, float] | None = None,
-) -> OwnJoint:
+) -> JointSpec:
     """Return a joint with a range from straight, and other ranges to either side, in degrees."""
     low, high = [-UNLIMITED] * 3, [UNLIMITED] * 3
     ends = [bend.sign * (math.radians(end) - bend.angle) for end in (minimum, maximum)]
@@ -123,7 +123,7 @@ def _ranged(
     low[bend.axis], high[bend.axis] = min(0.0, *ends), max(0.0, *ends)
     for axis, angle in (others or {}).items():
         low[axis], high[axis] = -math.radians(angle), math.radians(angle)
-    return OwnJoint(name, kind, (low[0], low[1], low[2]), (high[0], high[1], high[2]))
+    return JointSpec(name, kind, (low[0], low[1], low[2]), (high[0], high[1], high[2]))
 
 
 def _bend_at(plan: ChainPlan, bone: int, angle: float, *, is_whole: bool) -> _Bend | None:

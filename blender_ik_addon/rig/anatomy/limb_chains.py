@@ -31,7 +31,7 @@ class LimbPreset:
     is_soft: bool = False
 
 
-PRESETS = {
+LIMB_PRESETS = {
     LimbKind.ARM: LimbPreset(
         lean=-60.0,
         word="Two bones; the hand takes the target's rotation; the elbow goes along",
@@ -62,8 +62,8 @@ PRESETS = {
 
 def chain_of(limb: Limb) -> ChainSpec:
     """Return the chain of a limb, without its controls."""
-    turns_tip = PRESETS[limb.kind].turns_tip and not limb.end and len(limb.bones) > 2
-    lean = PRESETS[limb.kind].lean
+    turns_tip = LIMB_PRESETS[limb.kind].turns_tip and not limb.end and len(limb.bones) > 2
+    lean = LIMB_PRESETS[limb.kind].lean
     if lean is not None and limb.is_laid_out:
         # In a standing pose, legs are about opposite to such a rest pose, and arms across it.
         lean = 180.0 if limb.kind is LimbKind.LEG else 0.0
@@ -82,7 +82,7 @@ def chain_of(limb: Limb) -> ChainSpec:
 
 def joints_of(limb: Limb) -> dict[str, JointPreset]:
     """Return the anatomical joints of a limb, by names of bones."""
-    joint = PRESETS[limb.kind].joint
+    joint = LIMB_PRESETS[limb.kind].joint
     if joint is None or limb.is_sideways:
         # Hinges turn about axes of bones: those of sideways bones have no meaning.
         return {}

@@ -14,7 +14,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Flags
 from ..reading.skeleton import Skeleton
 from .body import Body
-from .bone_names import Part, read
+from .bone_names import BodyPart, read
 
 # Minimum slope of a foot that points down at rest, as a share of its length, to be a hock: the leg
 # bends three bones and stands on its toes. Rigify's human and bird have 0.53, its cat, wolf and
@@ -78,10 +78,10 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
         is_free: Which bones chains may drive, shape (n,).
     """
     body = Body(skeleton, is_free)
-    thighs = [bone for bone in body.all_of(Part.THIGH) if not _continues_leg(body, bone)]
+    thighs = [bone for bone in body.all_of(BodyPart.THIGH) if not _continues_leg(body, bone)]
     legs = [bone for bone in thighs if not _is_front(body, bone)]
     front_legs = [bone for bone in thighs if _is_front(body, bone)]
-    arms = body.all_of(Part.UPPER_ARM) + front_legs
+    arms = body.all_of(BodyPart.UPPER_ARM) + front_legs
     chest = _chest(body, arms)
     hips = body.shared_root(legs)
     tails = _tail_starts(body, hips, chest)
@@ -105,7 +105,7 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
 
 def is_end(name: str) -> bool:
     """Return whether a bone is a hand or foot by its name, to be rotated rather than bent."""
-    return read(name).part in (Part.HAND, Part.FOOT)
+    return read(name).part in (BodyPart.HAND, BodyPart.FOOT)
 
 
 def _limb(
@@ -152,22 +152,22 @@ def _is_front(body: Body, bone: int) -> bool:
 def _continues_leg(body: Body, bone: int) -> bool:
     """Return whether a leg begins above its thigh, as in spiders."""
     parent = body.parent(bone)
-    is_leg = parent >= 0 and bool(body.usable[parent]) and body.parts[parent] is Part.LEG
+    is_leg = parent >= 0 and bool(body.usable[parent]) and body.parts[parent] is BodyPart.LEG
     return is_leg and body.side(parent) is body.side(bone)
 
 
 def _arms(body: Body, starts: list[int]) -> Iterator[Limb]:
     for start in starts:
-        lower = body.child_of_part(start, (Part.FOREARM,))
-        hand = None if lower is None else body.child_of_part(lower, (Part.HAND,))
+        lower = body.child_of_part(start, (BodyPart.FOREARM,))
+        hand = None if lower is None else body.child_of_part(lower, (BodyPart.HAND,))
         if lower is not None and not _is_split(body, start, lower, hand):
             yield from _limb(body, LimbKind.ARM, "Arm", [start, lower], hand)
 
 
 def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
     for start in starts:
-        lower = body.child_of_part(start, (Part.SHIN, Part.FOREARM))
-        end = None if lower is None else body.child_of_part(lower, (Part.FOOT, Part.HAND))
+        lower = body.child_of_part(start, (BodyPart.SHIN, BodyPart.FOREARM))
+        end = None if lower is None else body.child_of_part(lower, (BodyPart.FOOT, BodyPart.HAND))
         if lower is None or _is_split(body, start, lower, end):
             continue
         run = [start, lower]
@@ -191,11 +191,11 @@ def _is_split(body: Body, start: int, lower: int, end: int | None) -> bool:
 
 def _chest(body: Body, arms: list[int]) -> int | None:
     """Return the bone that carries arms or shoulders, otherwise the neck; None without a chest."""
-    chest = body.shared_root(arms or body.all_of(Part.SHOULDER))
+    chest = body.shared_root(arms or body.all_of(BodyPart.SHOULDER))
     if chest is not None:
         return chest
     # Dragons and birds may only have wings.
-    parents = [body.parent(neck) for neck in body.first_of(Part.NECK) if body.is_trunk(neck)]
+    parents = [body.parent(neck) for neck in body.first_of(BodyPart.NECK) if body.is_trunk(neck)]
     return next((bone for bone in parents if bone >= 0), None)
 
 
@@ -217,7 +217,7 @@ def _neck(body: Body, chest: int | None) -> Iterator[Limb]:
     # Take the longest run: a horse has a chest bone there too, and some programs sort by name.
     run = max((body.run(start, body.is_trunk) for start in starts), key=len, default=[])
     if run:
-        heads = [i for i, bone in enumerate(run) if body.parts[bone] is Part.HEAD]
+        heads = [i for i, bone in enumerate(run) if body.parts[bone] is BodyPart.HEAD]
         last = heads[0] if heads else len(run) - 1
         yield from _limb(body, LimbKind.NECK, "Neck", run[:last], run[last])
 
@@ -232,7 +232,7 @@ def _tail_starts(body: Body, hips: int | None, chest: int | None) -> list[int]:
         for child in body.children[bone]
         if child not in path and body.is_trunk(child)
     ]
-    return body.first_of(Part.TAIL) + branches
+    return body.first_of(BodyPart.TAIL) + branches
 
 
 def _tails(body: Body, starts: list[int]) -> Iterator[Limb]:
@@ -243,7 +243,7 @@ def _tails(body: Body, starts: list[int]) -> Iterator[Limb]:
 
 
 def _wings(body: Body) -> Iterator[Limb]:
-    for start in body.first_of(Part.WING):
+    for start in body.first_of(BodyPart.WING):
         run = body.run_of(start)
         yield from _limb(body, LimbKind.WING, _title(body, start), run)
 
@@ -253,7 +253,7 @@ def _spider_legs(body: Body) -> Iterator[Limb]:
 
     A run of two bones is a leg only if its side has another run of two or more.
     """
-    runs = [body.run(start, lambda _bone: True) for start in body.first_of(Part.LEG)]
+    runs = [body.run(start, lambda _bone: True) for start in body.first_of(BodyPart.LEG)]
     sides = [body.side(run[0]) for run in runs if len(run) >= MIN_LIMB]
     counts = dict.fromkeys(sides, 0)
     for run in runs:
@@ -265,9 +265,9 @@ def _spider_legs(body: Body) -> Iterator[Limb]:
 
 def _fingers(body: Body) -> Iterator[Limb]:
     """Yield fingers, and toes with names of fingers."""
-    for start in body.first_of(Part.FINGER):
+    for start in body.first_of(BodyPart.FINGER):
         above = {body.parts[bone] for bone in body.skeleton.ancestors(start)}
-        is_toe = not above.isdisjoint((Part.FOOT, Part.TOE))
+        is_toe = not above.isdisjoint((BodyPart.FOOT, BodyPart.TOE))
         name = f"{_title(body, start)}{' Toe' if is_toe else ''}"
         yield from _limb(body, LimbKind.FINGER, name, body.run_of(start))
 

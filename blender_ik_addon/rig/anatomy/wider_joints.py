@@ -18,7 +18,7 @@ from ...core.kinematics.joint_limits import (
     decompose_turns,
     lock_axes,
 )
-from ..reading.spec import OwnJoint
+from ..reading.spec import JointSpec
 
 # Maximum angle in radians by which a pose may exceed a range; more would be seen to move. Float32
 # rounds the rotations of posed bones by a tenth of it.
@@ -29,14 +29,14 @@ RANGE_MARGIN = 1e-3
 UNBOUNDED = np.full((3, 1), np.inf)
 
 
-def is_inside(joint: OwnJoint, turn_wxyz: Array) -> bool:
+def is_inside(joint: JointSpec, turn_wxyz: Array) -> bool:
     """Return whether a joint allows a rotation, wxyz, shape (4,)."""
     clamped = _clamped(joint.kind, turn_wxyz, np.array(joint.low), np.array(joint.high))
     excess = rotation.multiply(rotation.conjugate(clamped), turn_wxyz)
     return 2.0 * float(np.linalg.norm(excess[1:])) <= MAX_OVERSHOOT
 
 
-def widened(joint: OwnJoint, turn_wxyz: Array) -> OwnJoint:
+def widened(joint: JointSpec, turn_wxyz: Array) -> JointSpec:
     """Return a joint with ranges that also contain a rotation, wxyz, shape (4,)."""
     if joint.is_cone:
         swing, twist = _swing_and_twist(turn_wxyz)
@@ -54,7 +54,7 @@ def widened(joint: OwnJoint, turn_wxyz: Array) -> OwnJoint:
     return _ball(joint, turn_wxyz)
 
 
-def _ball(joint: OwnJoint, turn_wxyz: Array) -> OwnJoint:
+def _ball(joint: JointSpec, turn_wxyz: Array) -> JointSpec:
     """Return a ball joint with the ranges of a joint, widened as far as a rotation needs."""
     (x, z), twist = _swing_and_twist(turn_wxyz)
     swing = np.array([x, 0.0, z])
@@ -73,7 +73,7 @@ def _ball(joint: OwnJoint, turn_wxyz: Array) -> OwnJoint:
     return _widened_ranges(replace(joint, kind=JointKind.BALL), low, high, angles)
 
 
-def _widened_ranges(joint: OwnJoint, low: Array, high: Array, angles: Array) -> OwnJoint:
+def _widened_ranges(joint: JointSpec, low: Array, high: Array, angles: Array) -> JointSpec:
     """Return a joint with ranges (3,) that contain angles about X, Y and Z with a margin."""
     is_turned = np.abs(angles) > 0.1 * MAX_OVERSHOOT
     low = np.where(is_turned, np.minimum(low, angles - RANGE_MARGIN), low).tolist()

@@ -26,7 +26,7 @@ POSED_ELSEWHERE = (
 )
 
 
-class Ending(NamedTuple):
+class SolveSummary(NamedTuple):
     """The short result of a chain's last solve, cheap enough to read at every redraw.
 
     Attributes:
@@ -54,12 +54,12 @@ class Batch:
         uids: Session uids of the chains' armature objects.
         errors: Error message of a chain, by row.
         is_even: Whether the chains or trees are rigid and their bases keep their shape.
-        goes_on: Whether the chains start from their last pose.
-        most_again: How often a chain that starts from its present pose and has not arrived is
+        depends_on_time: Whether the chains start from their last pose.
+        max_repeats: How often a chain that starts from its present pose and has not arrived is
             solved again from its result.
     """
 
-    most_again = 16
+    max_repeats = 16
     _rigs: BatchRigs[Any]
 
     def __init__(self, members: Members, *, is_even: bool) -> None:
@@ -73,12 +73,12 @@ class Batch:
         self.states = [state for state, trees in members for _ in trees]
         self._members = members
         specs = [spec for tree in self.driven for spec in tree.specs]
-        self.goes_on = specs[0].goes_on
+        self.depends_on_time = specs[0].depends_on_time
         self._targets = Anchors([spec.target for spec in specs if spec.target], "target")
         self._solved: Solved | None = None
-        self._summaries: list[Ending] | None = None
+        self._summaries: list[SolveSummary] | None = None
 
-    def is_of(self, members: Members, *, is_even: bool) -> bool:
+    def is_compiled_from(self, members: Members, *, is_even: bool) -> bool:
         """Return whether this batch was compiled from these chains, in these rows of their rigs."""
         # When another chain of a rig is added or removed, the same chains have other rows.
         rows = [[row for row, _ in trees] for _, trees in members]
@@ -89,7 +89,7 @@ class Batch:
             and driven == self.driven
         )
 
-    def ask_anew(self, uids: Collection[int]) -> None:
+    def request_solve(self, uids: Collection[int]) -> None:
         """Make the next update solve the chains of armature objects, as if targets had moved."""
         self._targets.matrices[[uid in uids for uid in self.uids]] = np.nan
 
@@ -126,7 +126,7 @@ class Batch:
         driven, weights = self.driven[tree], self._weights(tree)
         return self._with_restored(outcome_of(self._solved, driven, tree, chain, weights), row)
 
-    def ending(self, row: int) -> Ending | None:
+    def summary(self, row: int) -> SolveSummary | None:
         """Return the short result of a chain's last solve; None without one, or if it failed."""
         if self._solved is None or row in self.errors or self.uids[row] in self._rigs.left:
             return None
@@ -138,11 +138,11 @@ class Batch:
             stretched = locked = [False] * len(statuses)
             if solved.scale is not None:
                 stretched = [self._is_stretched(row, solved.scale) for row in rows]
-            if solved.is_kept.any():
-                locked = [bool(solved.is_kept[self._bones(row)].any()) for row in rows]
+            if solved.is_held_by_lock.any():
+                locked = [bool(solved.is_held_by_lock[self._bones(row)].any()) for row in rows]
             is_alone = len(self.live_chains) == len(self.driven)
             turns = [is_alone and live_chain.only_turns for live_chain in self.live_chains]
-            self._summaries = list(map(Ending, statuses, residuals, stretched, locked, turns))
+            self._summaries = list(map(SolveSummary, statuses, residuals, stretched, locked, turns))
         return self._summaries[row]
 
     def _is_stretched(self, row: int, scale: Array) -> bool:

@@ -15,7 +15,7 @@ from ..frames.bases import Bases
 from ..reading.channels import Channels
 from ..reading.rows import joined
 from ..trees.driven import Driven
-from .changes import Change, ChannelKind
+from .changes import ChannelChange, ChannelKind
 from .rig_state import RigState
 
 NO_CHANNELS: Mapping[ChannelKind, Array] = MappingProxyType({})
@@ -107,7 +107,7 @@ class BatchRigs(Generic[Place]):
         is_foreign: Callable[[RigState], bool],
         noise: Array | float | None = None,
         others: Mapping[ChannelKind, Array] = NO_CHANNELS,
-    ) -> list[Change]:
+    ) -> list[ChannelChange]:
         """Return channels that differ from the present ones, by armature object and kind.
 
         Args:
@@ -126,14 +126,16 @@ class BatchRigs(Generic[Place]):
             present = self.gather(kind).reshape(count, -1, 3)
             differs |= _differ(present, values.reshape(present.shape), noise)
         differs = np.logical_or.reduceat(differs, self._first)
-        changes, written = list[Change](), []
+        changes, written = list[ChannelChange](), []
         self.left.clear()
         for i in differs.nonzero()[0].tolist():
             state = self._states[i]
             if not is_foreign(state) or has_changed[self._slices[i]].any():
                 # Rows of the object that do not differ are written with the others.
                 bones, rows = self._bones[i], self._bone_rows[i]
-                changes += [Change(state, kind, bones, new[rows]) for kind, new in goals.items()]
+                changes += [
+                    ChannelChange(state, kind, bones, new[rows]) for kind, new in goals.items()
+                ]
                 written.append(self._slices[i])
             else:
                 self.left.add(state.uid)

@@ -13,13 +13,13 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import BLENDED, REACHED
 from ...core.solving.giving_way import STRENGTHS
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
+from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..frames.places import Places
 from ..frames.side import bend_to_side
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
-from ..posing.solved import Asked
+from ..posing.solved import SolveInputs
 from ..reading.spaces import transform_direction
 from ..trees.body_floor import BodyFloor
 from ..trees.body_limbs import BodyLimb, find_carried, group_limbs
@@ -48,13 +48,15 @@ class BodySolve(FrameSolve):
             points = [body.above_floor.points for body in bodies if body.above_floor is not None]
             self._points = np.array(points)
         parents, limbs = bodies[0].hanging.parents, [body.limbs for body in bodies]
-        self._limbs = [LimbSolve(alike, bodies[0].poled) for alike in group_limbs(limbs, parents)]
+        self._limbs = [
+            LimbSolve(alike, bodies[0].poled_chains) for alike in group_limbs(limbs, parents)
+        ]
         self._is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
         carries = find_carried(bodies[0].limbs, parents)
         self._carries_none = ~carries.any(axis=1)
         # Limbs that stretch reach by themselves anywhere, if they carry only single bones (toes).
         turns = np.array([chain.only_turns for chain in bodies[0].live_chains])
-        grows = np.array([[chain.may_grow for chain in body.live_chains] for body in bodies])
+        grows = np.array([[chain.can_grow for chain in body.live_chains] for body in bodies])
         self._grows = grows & ~(carries & ~turns).any(axis=1)
         self._moves_with = carries | np.eye(len(turns), dtype=np.bool_)
         pairs = [limb for limb in bodies[0].limbs if limb.bends_with_body]
@@ -64,10 +66,12 @@ class BodySolve(FrameSolve):
         self._bend_signs = np.where(flips, -1.0, 1.0)[..., None]
 
     def _solve(
-        self, inputs: Asked, places: Places, frames: ChainFrames
+        self, inputs: SolveInputs, places: Places, frames: ChainFrames
     ) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of bodies."""
-        posing = replace(self._ask(inputs, places, frames), floor=self._floor(inputs, places))
+        posing = replace(
+            self._make_posing(inputs, places, frames), floor=self._floor(inputs, places)
+        )
         result = self._reach(inputs, places, posing.goals, posing.frames, posing.start)
         ends = result.poses.joints[:, frames.hanging.count :]
         missing, pulls = posing.goals.target_position - ends, self._pulls[inputs.rows]
@@ -76,7 +80,7 @@ class BodySolve(FrameSolve):
             goals=replace(posing.goals, target_position=ends + pulls[..., None] * missing),
         )
         tolerance = self.settings.tolerance[inputs.rows] / places.unit[inputs.rows][:, None]
-        tolerance += LENGTHS_AGREE * frames.lengths(result.poses)
+        tolerance += LENGTH_ROUNDING * frames.lengths(result.poses)
         is_short = pulls * np.linalg.norm(missing, axis=2) > tolerance
         is_released = (self._grows[inputs.rows] & ~is_short) @ self._moves_with
         gives_way = (is_short & ~is_released & inputs.is_followed).any(axis=1)
@@ -91,7 +95,7 @@ class BodySolve(FrameSolve):
             result = result.put(rows, self._give_way(some, places, faded, alone))
         return posing.start, result
 
-    def _floor(self, inputs: Asked, places: Places) -> BodyFloor | None:
+    def _floor(self, inputs: SolveInputs, places: Places) -> BodyFloor | None:
         """Return the floors of some of the bodies; None if they have none."""
         if self._above_floor is None or inputs.floors is None:
             return None
@@ -100,7 +104,7 @@ class BodySolve(FrameSolve):
 
     def _reach(
         self,
-        inputs: Asked,
+        inputs: SolveInputs,
         places: Places,
         goals: Goals,
         frames: ChainFrames,
@@ -147,7 +151,9 @@ class BodySolve(FrameSolve):
         pose = frames.rooted(heads).posed(rotations, scale, slides)
         return SolvedPoses(results.solutions(pose), pose, results.tip_gaps)
 
-    def _fade(self, inputs: Asked, places: Places, posing: Posing, alone: SolvedPoses) -> Posing:
+    def _fade(
+        self, inputs: SolveInputs, places: Places, posing: Posing, alone: SolvedPoses
+    ) -> Posing:
         """Return bodies with closer goals for chains with partial influence.
 
         The goal is that share of the way from the effector's place in a body without these chains:
@@ -172,7 +178,7 @@ class BodySolve(FrameSolve):
         return replace(posing, goals=replace(goals, target_position=targets), tips=tips)
 
     def _give_way(
-        self, inputs: Asked, places: Places, posing: Posing, alone: SolvedPoses
+        self, inputs: SolveInputs, places: Places, posing: Posing, alone: SolvedPoses
     ) -> SolvedPoses:
         """Return the poses nearest to those of limbs by themselves that meet all goals.
 
@@ -182,7 +188,7 @@ class BodySolve(FrameSolve):
         assert self._joints is not None
         joints = self._joints.take(inputs.rows)
         near_posing = replace(posing, near=alone.poses)
-        if self.settings.like.stretches or posing.frames.slide is not None:
+        if self.settings.first.stretches or posing.frames.slide is not None:
             poses, start = alone.poses, posing.start
             stretched = posing.frames.posed(start.rotations, poses.scale, poses.slides)
             near_posing = replace(near_posing, start=stretched, chains=None)
@@ -207,7 +213,7 @@ class BodySolve(FrameSolve):
         before, now = (
             posing.floor.heights(one.poses.matrices, one.poses.joints) for one in (result, after)
         )
-        slack = LENGTHS_AGREE * frames.lengths(result.poses).max(axis=1, keepdims=True)
+        slack = LENGTH_ROUNDING * frames.lengths(result.poses).max(axis=1, keepdims=True)
         deeper = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
         return after.put(deeper, result.take(deeper))
 
@@ -248,7 +254,9 @@ def _without(posing: Posing, is_released: Flags) -> Posing:
 class _LimbResults:
     """The results of limbs of b bodies that were solved by themselves."""
 
-    def __init__(self, inputs: Asked, frames: ChainFrames, before: SolvedPoses | None) -> None:
+    def __init__(
+        self, inputs: SolveInputs, frames: ChainFrames, before: SolvedPoses | None
+    ) -> None:
         count, chains = len(inputs.rows), len(inputs.is_followed)
         self._forces: Array | None = np.zeros((count, chains + 1))
         self._codes = np.full((count, chains), REACHED)

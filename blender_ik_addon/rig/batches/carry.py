@@ -20,7 +20,7 @@ from ..reading import spaces
 from ..reading.animation import may_read_poses
 from ..reading.channels import Pose, matrices_of
 from ..reading.skeleton import Skeleton
-from .rig_state import RigState, place
+from .rig_state import RigState, update_bases
 
 
 def can_carry(chain: PlannedChain, moved: Collection[Point]) -> bool:
@@ -77,7 +77,7 @@ class Carry:
             group.recall(uids)
 
     def update(self, *, has_written: bool) -> bool:
-        """Pose the bones above the chains by their channels; return as ``place`` does.
+        """Pose the bones above the chains by their channels; return as ``update_bases`` does.
 
         Args:
             has_written: Whether any chain has been written since the last call.
@@ -88,7 +88,7 @@ class Carry:
         moved = [state for group in self._groups for state in group.update()]
         for state in moved:
             state.version += 1
-        has_shape_change = place(moved)
+        has_shape_change = update_bases(moved)
         self._versions = [state.version for state in self._states]
         return has_shape_change
 

@@ -16,7 +16,7 @@ from ..posing.base_solve import BaseSolve
 from ..posing.eased_poses import Eased, Step, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.outcome import Outcome
-from ..posing.solved import REACHED, Asked, Solved
+from ..posing.solved import REACHED, Solved, SolveInputs
 from ..reading.channels import Channels
 from ..reading.moment import Moment
 from ..reading.rows import Rows
@@ -24,7 +24,7 @@ from ..reading.world import LARGEST, WorldMatrices, is_sound
 from .batch import Batch
 from .batch_rigs import BatchRigs, Members, bases_of
 from .body_solve import BodySolve
-from .changes import Change, ChannelKind
+from .changes import ChannelChange, ChannelKind
 from .followed import Anchors
 from .gone_back import RevertedPoses
 from .isolating import solve_rows
@@ -102,7 +102,7 @@ class ChainBatch(Batch):
 
     def changes(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
-    ) -> list[Change]:
+    ) -> list[ChannelChange]:
         """Solve chains whose inputs have changed; return channels that differ from the solution.
 
         Args:
@@ -202,7 +202,7 @@ class ChainBatch(Batch):
             if not all(chain.is_settled for chain in tree.live_chains):
                 is_start = self._rigs.present[row] == tree.start.astype(np.float32)
                 differs[row] &= ~is_start.all(axis=1)
-            is_ours = state.uid in moment.given_back or row in self._failed
+            is_ours = state.uid in moment.restored_uids or row in self._failed
             if not is_ours and not is_foreign(state):
                 self._reverted.note(row, differs[row])
 
@@ -263,7 +263,7 @@ class ChainBatch(Batch):
         count = len(self.driven)
         pick = slice(None) if len(rows) == count else rows
         poles, floors = self._poles, self._floors
-        inputs = Asked(
+        inputs = SolveInputs(
             rows,
             self._targets.matrices.reshape(*self._shape, 4, 4)[pick],
             None if poles is None else poles.matrices[:, :3, 3].reshape(count, -1, 3)[pick],
@@ -306,7 +306,7 @@ class ChainBatch(Batch):
         error = np.abs(self._rigs.present[pick] - self._results[pick])
         return np.where((error <= CURRENT_NOISE).all(axis=2)[..., None], self._whole[pick], np.nan)
 
-    def _solve_in_places(self, inputs: Asked) -> tuple[Solved, list[Eased]]:
+    def _solve_in_places(self, inputs: SolveInputs) -> tuple[Solved, list[Eased]]:
         """Return the solution of chains or trees in their present places."""
         places = self._rigs.places
         if isinstance(self._solve, BaseSolve):
@@ -316,20 +316,20 @@ class ChainBatch(Batch):
         assert isinstance(places, Places)
         return self._solve.solved(inputs, places)
 
-    def _stay_or_solve(self, inputs: Asked) -> Solved:
+    def _stay_or_solve(self, inputs: SolveInputs) -> Solved:
         """Return trees in their present pose if a solve keeps it; solve others from their starts.
 
         Only some bones of these trees start from the present pose. Such a start is not the result
         of a solve: from it, a tree at rest would move.
         """
-        solved = self._solve_in_places(inputs._replace(goes_on=True))[0]
+        solved = self._solve_in_places(inputs._replace(use_present=True))[0]
         moves = np.abs(solved.channels - inputs.present) > CURRENT_NOISE
         moving = np.flatnonzero(moves.any(axis=(1, 2)))
         if moving.size:
             return solved.put(moving, self._solve_in_places(inputs.take(moving))[0])
         return solved
 
-    def _bring_to_rest(self, inputs: Asked, solved: Solved) -> Solved:
+    def _bring_to_rest(self, inputs: SolveInputs, solved: Solved) -> Solved:
         """Solve chains that have not arrived from their results until they stay; return all.
 
         Otherwise they would move at the next update without a change, and after undo and loading.
@@ -339,7 +339,7 @@ class ChainBatch(Batch):
         """
         first, shares = solved, self._solve.settings.shares[inputs.rows]
         rows, latest, is_current = np.arange(len(inputs.rows)), solved, self.driven[0].is_current
-        for _ in range(self.most_again):
+        for _ in range(self.max_repeats):
             channels = latest.channels.astype(np.float32).astype(np.float64)
             moves = (np.abs(channels - inputs.present) > CURRENT_NOISE)[:, is_current]
             may_move = (latest.status_codes != REACHED).any(axis=1) | (not self.is_even)
@@ -347,9 +347,9 @@ class ChainBatch(Batch):
             if not moving.size:
                 break
             location = None if latest.location is None else latest.location[moving]
-            # ``goes_on``: all bones start from the result, also those that start from keys.
+            # ``use_present``: all bones start from the result, also those that start from keys.
             inputs = inputs.take(moving)._replace(
-                present=channels[moving], location=location, goes_on=True
+                present=channels[moving], location=location, use_present=True
             )
             rows, latest = rows[moving], self._solve_in_places(inputs)[0]
             solved = solved.put(rows, latest)

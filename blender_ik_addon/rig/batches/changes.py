@@ -10,10 +10,10 @@ from .rig_state import RigState
 
 ChannelKind = Literal["channels", "scale", "location"]
 """Rotation channels, or a property of pose bones, as poses name them."""
-KINDS: tuple[ChannelKind, ...] = ("channels", "scale", "location")
+CHANNEL_KINDS: tuple[ChannelKind, ...] = ("channels", "scale", "location")
 
 
-class Change(NamedTuple):
+class ChannelChange(NamedTuple):
     """New values of channels of one kind.
 
     Attributes:
@@ -29,6 +29,6 @@ class Change(NamedTuple):
     values: Channels
 
 
-def note(change: Change) -> None:
+def note(change: ChannelChange) -> None:
     """Enter a change in the known pose of its armature object, before it is written."""
     change.state.pose.note(change.kind, change.bones, change.values)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
 from ..frames.places import Places
-from ..posing.drags import Drag, Stand
+from ..posing.drags import DragState, DragTask
 from ..posing.follow_solve import FollowSolve
 from ..posing.solved import Solved
 from ..reading.moment import Moment
@@ -17,14 +17,14 @@ from ..reading.rows import joined
 from ..reading.world import WorldMatrices
 from .batch import Batch
 from .batch_rigs import BatchRigs, Members
-from .changes import Change
+from .changes import ChannelChange
 from .isolating import solve_rows
 from .rig_state import RigState
 
 # Greatest difference between channels as written and as read back in float32: values that differ by
 # more come from somebody else.
 READ_NOISE = 1e-6
-Remembered = tuple[Stand, bytes]
+Remembered = tuple[DragState, bytes]
 """The last pose of a dragged chain, one row, and the inputs of that drag, to compare."""
 
 
@@ -45,7 +45,7 @@ class FollowBatch(Batch):
 
     def changes(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
-    ) -> list[Change]:
+    ) -> list[ChannelChange]:
         """Drag the chains whose inputs have changed; return channels that differ from the result.
 
         Args:
@@ -94,7 +94,7 @@ class FollowBatch(Batch):
         location: Array,
         inputs: Mapping[int, bytes],
         moment: Moment,
-    ) -> Drag:
+    ) -> DragTask:
         """Return the goals of some of the chains, and the poses that they start from.
 
         Args:
@@ -117,12 +117,12 @@ class FollowBatch(Batch):
             whole, turns, location = settings.stored[rows], settings.zero[rows], home
         else:
             # The present pose is only the share of the full solution that influence shows.
-            whole, turns = present, settings.resumed(rows, present)
+            whole, turns = present, settings.recover_solution(rows, present)
             share = np.where(influence > 0.0, influence, np.inf)
             location = home + (location - home) / share
         codes = np.full(len(rows), -1, dtype=np.int8)
         holds = np.zeros((*present.shape[:2], 3), dtype=np.bool_)
-        start = Stand(turns, location, whole, whole, location, codes, holds)
+        start = DragState(turns, location, whole, whole, location, codes, holds)
         if known.size:
             poses = [last for last in last_poses if last is not None]
             start = start.put(known, joined([pose for pose, _ in poses]))
@@ -130,7 +130,7 @@ class FollowBatch(Batch):
             pairs = zip(rows[known].tolist(), poses, strict=True)
             others = known[[inputs.get(row) != last_inputs for row, (_, last_inputs) in pairs]]
             start.codes[others], start.holds[others] = -1, False
-        return Drag(rows, targets, home, start)
+        return DragTask(rows, targets, home, start)
 
     def _last_poses(
         self, rows: Indices, present: Array, location: Array, moment: Moment
@@ -139,7 +139,7 @@ class FollowBatch(Batch):
         lasts: list[Remembered | None] = []
         for row in rows.tolist():
             last = self.states[row].last_of(self.live_chains[row], moment)
-            lasts.append(None if last is None else last.kept)
+            lasts.append(None if last is None else last.state)
         known = [i for i, last in enumerate(lasts) if last is not None]
         # At a new frame, animation has set keyed channels: a difference is not the user's.
         if known and not moment.is_new:
@@ -161,9 +161,9 @@ class FollowBatch(Batch):
             known = self._homes[row] = key, location[0]
         return known[1]
 
-    def _drag(self, drag: Drag) -> list[tuple[Drag, Stand]]:
+    def _drag(self, drag: DragTask) -> list[tuple[DragTask, DragState]]:
         """Drag chains; if one cannot be dragged, still drag the others."""
-        results: list[tuple[Drag, tuple[Solved, Stand]]] = []
+        results: list[tuple[DragTask, tuple[Solved, DragState]]] = []
 
         def dragged(rows: Indices) -> None:
             part = drag.take(np.flatnonzero(np.isin(drag.rows, rows)))

@@ -10,7 +10,7 @@ import numpy as np
 from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.spec import Anchor
-from ..reading.world import Order, WorldMatrices, is_sound
+from ..reading.world import ObjectRows, WorldMatrices, is_sound
 
 
 class Anchors:
@@ -28,7 +28,7 @@ class Anchors:
         for i, anchor in enumerate(anchors):
             if anchor.bone:
                 self._on_bones.setdefault(anchor.object, []).append(i)
-        self._order: Order | None = None
+        self._order: ObjectRows | None = None
         self._rows: Indices = np.empty(0, dtype=np.int64)
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
 

@@ -16,9 +16,9 @@ from ..frames.chain_poses import ChainPoses
 from ..frames.places import Places
 from ..posing.base_solve import BaseSolve
 from ..posing.frame_solve import FrameSolve
-from ..posing.solved import Asked
+from ..posing.solved import SolveInputs
 from ..reading import spaces
-from ..reading.rows import Alike, joined
+from ..reading.rows import BatchRecord, joined
 from ..trees.body_limbs import BodyLimb
 
 # Number of cached results: with the body in its start pose, and after the body has moved.
@@ -26,7 +26,7 @@ MAX_CACHED_RESULTS = 2
 
 
 @dataclass(frozen=True)
-class LimbPoses(Alike):
+class LimbPoses(BatchRecord):
     """Poses of b limbs that were solved by themselves, with E chains and k bones.
 
     Attributes:
@@ -99,7 +99,7 @@ class LimbSolve:
         return FrameSolve(self._driven)
 
     def posed(
-        self, inputs: Asked, places: Places, pose: ChainPoses, is_chosen: Flags
+        self, inputs: SolveInputs, places: Places, pose: ChainPoses, is_chosen: Flags
     ) -> Iterator[tuple[BodyLimb, Indices, LimbPoses]]:
         """Yield limbs, the rows of bodies that they were solved for, and their solved poses.
 
@@ -123,12 +123,12 @@ class LimbSolve:
             if bodies.size:
                 yield limb, bodies, poses.take(np.arange(first, last))
 
-    def _inputs_of(self, number: int, rows: Indices, inputs: Asked) -> Asked:
+    def _inputs_of(self, number: int, rows: Indices, inputs: SolveInputs) -> SolveInputs:
         """Return the inputs of one limb in some of the bodies."""
         limb, poled = self._limbs[number], self._poled[number]
         poles = inputs.poles[rows[:, None], poled] if inputs.poles is not None and poled else None
         bodies = len(self._driven) // len(self._limbs)
-        return Asked(
+        return SolveInputs(
             number * bodies + inputs.rows[rows],
             inputs.targets[rows[:, None], limb.chains],
             poles,
@@ -136,7 +136,9 @@ class LimbSolve:
             inputs.is_followed[[*limb.chains]],
         )
 
-    def _solved(self, inputs: Asked, places: Places, by_limb: Sequence[_Parents]) -> LimbPoses:
+    def _solved(
+        self, inputs: SolveInputs, places: Places, by_limb: Sequence[_Parents]
+    ) -> LimbPoses:
         """Return solved limbs in the order of the inputs, cached ones if these are the same."""
         parents = _Parents(*map(np.concatenate, zip(*by_limb, strict=True)))
         limb_places = places.from_world[parents.bodies], places.unmirrored[parents.bodies]
@@ -152,7 +154,7 @@ class LimbSolve:
         return poses
 
     def _solve(
-        self, inputs: Asked, places: Places, by_limb: Sequence[_Parents], parents: _Parents
+        self, inputs: SolveInputs, places: Places, by_limb: Sequence[_Parents], parents: _Parents
     ) -> LimbPoses:
         """Return solved limbs: rigid ones in even bases, others in armature space."""
         bases = self._find_bases(inputs.rows, places, by_limb, parents)
@@ -178,7 +180,7 @@ class LimbSolve:
     ) -> Bases:
         """Return the bases of limbs; ``is_even`` is false for limbs to solve in armature space."""
         keeps = [
-            places.keeps[one.bodies][:, limb.chains].any(axis=1)
+            places.keeps_bend[one.bodies][:, limb.chains].any(axis=1)
             for limb, one in zip(self._limbs, by_limb, strict=True)
         ]
         may_be_even = self._is_rigid & ~(np.concatenate(keeps) | places.is_flat[parents.bodies])
@@ -186,7 +188,7 @@ class LimbSolve:
         at = parents.heads, places.worlds[parents.bodies], places.unit[parents.bodies], may_be_even
         return find_bases(frames, *at)
 
-    def _solve_in_bases(self, inputs: Asked, bases: Bases, to_armature: Array) -> LimbPoses:
+    def _solve_in_bases(self, inputs: SolveInputs, bases: Bases, to_armature: Array) -> LimbPoses:
         solution = self._in_bases.turned(inputs, bases)
         ends = solution.solutions.joint_positions[:, -1:] @ to_armature.swapaxes(1, 2)
         return LimbPoses(
@@ -199,7 +201,7 @@ class LimbSolve:
             solution.solutions.holds,
         )
 
-    def _solve_in_armatures(self, inputs: Asked, places: Places) -> LimbPoses:
+    def _solve_in_armatures(self, inputs: SolveInputs, places: Places) -> LimbPoses:
         solution = self._in_armatures.posed(inputs, places)
         poses, solutions, shape = solution.poses, solution.solutions, (len(inputs.rows), -1)
         return LimbPoses(
@@ -215,10 +217,10 @@ class LimbSolve:
         )
 
 
-def _join(of_limbs: Sequence[Asked]) -> Asked:
+def _join(of_limbs: Sequence[SolveInputs]) -> SolveInputs:
     """Return the inputs of similar limbs in one record, limb by limb."""
     poles = [inputs.poles for inputs in of_limbs if inputs.poles is not None]
-    return Asked(
+    return SolveInputs(
         np.concatenate([inputs.rows for inputs in of_limbs]),
         np.concatenate([inputs.targets for inputs in of_limbs]),
         np.concatenate(poles) if poles else None,

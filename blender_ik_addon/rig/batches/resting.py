@@ -11,12 +11,12 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..planning.live_chain import LiveChain
 from ..planning.located import located_bones, scaled_bones
 from ..reading.channels import Channels
-from .changes import Change, ChannelKind
+from .changes import ChannelChange, ChannelKind
 from .rig_state import RigState
 
 
 @dataclass(frozen=True)
-class Resting:
+class RestingChain:
     """A chain that is not solved.
 
     Its pose must not depend on earlier poses, so every update writes it.
@@ -31,20 +31,20 @@ class Resting:
     live_chain: LiveChain
     private: Mapping[ChannelKind, Flags]
 
-    def changes(self, frame: float) -> list[Change]:
+    def changes(self, frame: float) -> list[ChannelChange]:
         """Return changes of its private bones at a frame; none if no bone differs."""
-        written, changes = self.live_chain.plan.written, list[Change]()
+        written, changes = self.live_chain.plan.written, list[ChannelChange]()
         for kind, values in self._values(frame).items():
             private = self.private[kind]
-            changes.append(Change(self.state, kind, written[private], values[private]))
+            changes.append(ChannelChange(self.state, kind, written[private], values[private]))
         return changes if any(self._differs(change).any() for change in changes) else []
 
-    def posed(self, changes: Sequence[Change]) -> list[str]:
+    def posed(self, changes: Sequence[ChannelChange]) -> list[str]:
         """Return the names of bones whose channels differ from their changes."""
         rows = {bone for one in changes for bone in one.bones[self._differs(one)].tolist()}
         return [self.live_chain.skeleton.names[bone] for bone in sorted(rows)]
 
-    def _differs(self, change: Change) -> Flags:
+    def _differs(self, change: ChannelChange) -> Flags:
         present = getattr(self.state.pose, change.kind)[change.bones].astype(np.float32)
         differs: Flags = (present != change.values).any(axis=1)
         return differs
@@ -71,7 +71,7 @@ def _written(live_chain: LiveChain) -> dict[ChannelKind, Flags]:
 
 def find_resting(
     placed: Sequence[tuple[RigState, LiveChain]], refused: Iterable[int]
-) -> tuple[Resting, ...]:
+) -> tuple[RestingChain, ...]:
     """Return the refused chains of live chains with their armature objects."""
     refused_indices = sorted(refused)
     if not refused_indices:
@@ -87,5 +87,5 @@ def find_resting(
                 point for point, is_private in zip(points, private[name], strict=True) if is_private
             )
         if i in refused_indices:
-            resting.append(Resting(state, live_chain, private))
+            resting.append(RestingChain(state, live_chain, private))
     return tuple(resting)

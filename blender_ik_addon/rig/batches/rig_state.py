@@ -20,14 +20,14 @@ from ..planning.own_joints import chain_joints
 from ..planning.slide import ChainSlide, chain_slide, check_drivers
 from ..planning.start_channels import VectorName, completed, start_channels, start_vector
 from ..planning.stretch import BoneStretch, ChainStretch, read_stretch
-from ..posing.history import History, Memento, before, remembered
+from ..posing.history import History, Memento, add_moment, find_last
 from ..reading.animation import BoneKeys, animated_bones, animated_poses
 from ..reading.bone_joints import BoneJoints, read_joints
-from ..reading.chain_plan import check, planned
+from ..reading.chain_plan import check, plan_chain
 from ..reading.channels import Pose, changed_bones, read_pose
 from ..reading.moment import Moment
 from ..reading.refusals import Refused
-from ..reading.skeleton import Fingerprint, Skeleton, compiled
+from ..reading.skeleton import Fingerprint, Skeleton, compile_skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from ..reading.update import Update
 from ..reading.world import find_unmirrored
@@ -127,7 +127,7 @@ class RigState:
         """
         self.chain_names = chain_names
         known, former = (self.skeleton, self.pose) if self.version else (None, None)
-        skeleton = compiled(self.object, known, skeletons)
+        skeleton = compile_skeleton(self.object, known, skeletons)
         if known is not None and known.names != skeleton.names:
             # The rows of that pose are other bones.
             self.animated = None
@@ -157,7 +157,7 @@ class RigState:
             chains.append(chain)
         self._refuse_slid_tips(chains, joints)
         # Chains that no longer start from their last pose forget it.
-        keys = {chain.history_key for chain in chains if chain.spec.goes_on}
+        keys = {chain.history_key for chain in chains if chain.spec.depends_on_time}
         self.histories = {key: past for key, past in self.histories.items() if key in keys}
         self._compile_chains(chains, former, update, joints, animated_bones(self.object))
 
@@ -192,7 +192,7 @@ class RigState:
             if anchor.bone and anchor.object != self.object
         }
         return (
-            compiled(self.object, self.skeleton, {}) is self.skeleton
+            compile_skeleton(self.object, self.skeleton, {}) is self.skeleton
             # If a bone is renamed, Blender lists its armature.
             and all(owner.data.session_uid not in listed for owner in followed)
             and (self.joints is None or is_same(self.joints, read_joints(self.object)))
@@ -213,12 +213,12 @@ class RigState:
 
     def last_of(self, chain: PlannedChain, moment: Moment) -> Memento[Any] | None:
         """Return the memento that a chain starts from at a moment; None if it starts afresh."""
-        return before(self.histories.get(chain.history_key, ()), chain.skeleton, moment)
+        return find_last(self.histories.get(chain.history_key, ()), chain.skeleton, moment)
 
     def remember(self, chain: PlannedChain, moment: Moment, value: object) -> None:
         """Remember a value that the chain starts from after a moment."""
         key = chain.history_key
-        self.histories[key] = remembered(self.histories.get(key, ()), chain.skeleton, moment, value)
+        self.histories[key] = add_moment(self.histories.get(key, ()), chain.skeleton, moment, value)
 
     def read_pose(self, update: Update, known: Pose | None = None) -> None:
         """Read the pose as the graph has evaluated it; ``known`` as in ``channels.read_pose``."""
@@ -255,7 +255,7 @@ class RigState:
             relations = known.moved_by
             if not (relations.has_constraints and not update.listed.isdisjoint(relations.owners)):
                 return known
-        plan = planned(self.skeleton, spec)
+        plan = plan_chain(self.skeleton, spec)
         moved_by = check(self.object, plan, spec, update.present)
         if known is not None and known.moved_by == moved_by:
             # A new chain would be solved once more, from its last pose.
@@ -400,7 +400,7 @@ class RigState:
         return known if known is not None and known.is_like(live_chain) else live_chain
 
 
-def place(states: Sequence[RigState]) -> bool:
+def update_bases(states: Sequence[RigState]) -> bool:
     """Compute the bases of chains in the poses of armature objects that were read last.
 
     Returns:

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.clips.clip import meet, turns_between
-from ...core.clips.whole_clip import accelerates_more, better
+from ...core.clips.whole_clip import accelerates_more, improve
 from ..frames.bone_channels import BoneChannels, rotation_channels
 from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
@@ -86,7 +86,7 @@ class BakedClip:
         self._groups = self._find_groups(tuple(chains), recorder.driven)
         self._exclude_groups(armature_object, chains)
 
-    def better(self, smoothness: float) -> Generator[None, None, None]:
+    def improve(self, smoothness: float) -> Generator[None, None, None]:
         """Remove jumps and shaking that no goal demands; each step improves one chain."""
         # The last attempt but one fixes all frames, so the last one moves nothing above.
         for attempt in range(len(self._notes.channels).bit_length() + 2):
@@ -150,7 +150,7 @@ class BakedClip:
         names, uid = self._skeleton.names, armature_object.session_uid
         for group in self._groups:
             driven = group.driven
-            if any(spec.goes_on for spec in driven.specs):
+            if any(spec.depends_on_time for spec in driven.specs):
                 group.exclude(GOES_ON)
             elif len(driven.bones) > MOST_BONES:
                 group.exclude(HAS_MANY)
@@ -237,7 +237,7 @@ class BakedClip:
             start, is_met = start.copy(), is_missed.copy()
             start[rows], is_met[rows] = meet(goals.take(rows), start[rows])
             is_missed[rows] = ~is_met[rows]
-        result = better(goals, group.keyed, start, group.is_fixed | is_missed, smoothness)
+        result = improve(goals, group.keyed, start, group.is_fixed | is_missed, smoothness)
         group.improved, group.jumps = result.local, result.jumps
         if is_above_moved and accelerates_more(result.local, group.local):
             is_missed[:] = True

@@ -10,16 +10,16 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.clips.contacts import HEIGHT
 from ...core.clips.footholds import Foot, Motion
-from ..anatomy.bone_names import Part, Side, read
+from ..anatomy.bone_names import BodyPart, Side, read
 from ..anatomy.soles import heel_and_toe, up_in
 from ..controls.default_poles import Placement
-from ..reading.chain_plan import ChainPlan, planned
+from ..reading.chain_plan import ChainPlan, plan_chain
 from ..reading.channels import Pose
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import transform_direction, transform_point
 from ..reading.spec import ChainSpec
 
-TRUNK = frozenset((Part.SPINE, Part.NECK, Part.HEAD, Part.TAIL))
+TRUNK = frozenset((BodyPart.SPINE, BodyPart.NECK, BodyPart.HEAD, BodyPart.TAIL))
 """Parts of a body that are never in contact with the ground, however still they are."""
 # Ratio of a body's height to the length of its longest limb, as of a human's height to the leg.
 HEIGHT_OF_LIMB = HEIGHT / 0.83
@@ -58,8 +58,8 @@ def find_limbs(
         placed: Places of their controls, frame by frame.
         poses: Poses of their armature object, one per frame.
     """
-    plans = {index: planned(skeleton, spec) for index, spec in specs.items()}
-    contact_chains = may_stand(plans)
+    plans = {index: plan_chain(skeleton, spec) for index, spec in specs.items()}
+    contact_chains = find_contact_chains(plans)
     spaces, limbs = np.array([pose.world[:3, :3] for pose in poses]), {}
     for index, plan in plans.items():
         target = placed[index].target
@@ -70,7 +70,7 @@ def find_limbs(
     return limbs
 
 
-def may_stand(plans: Mapping[int, ChainPlan]) -> set[int]:
+def find_contact_chains(plans: Mapping[int, ChainPlan]) -> set[int]:
     """Return the indices of the chains of an armature that may be in contact with the ground.
 
     A trunk never is, nor chains below a foot or a hand, like toes and fingers. A chain that carries
@@ -90,7 +90,7 @@ def may_stand(plans: Mapping[int, ChainPlan]) -> set[int]:
     return {i for i in ends if above[i].isdisjoint(ends.values())}
 
 
-def _find_part(plan: ChainPlan) -> Part:
+def _find_part(plan: ChainPlan) -> BodyPart:
     return read(plan.skeleton.names[plan.tip]).part
 
 

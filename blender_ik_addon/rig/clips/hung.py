@@ -7,7 +7,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.chain_frames import ChainFrames
 from ..frames.framing import rest_by_generation
-from ..planning.hanging import lying
+from ..planning.hanging import find_heads_and_effectors
 from ..reading import spaces
 from ..reading.channels import Integers, matrices_of
 from ..reading.skeleton import Skeleton
@@ -46,7 +46,7 @@ class ClipBones:
         rows, hang, root = self.rows(bones), driven.hanging, int(bones[0])
         count, parent = len(self.matrices), int(skeleton.parents[root])
         plans = [chain.plan for chain in driven.live_chains]
-        ways, ends = lying(plans, (bones, hang), self._find_location)
+        ways, ends = find_heads_and_effectors(plans, (bones, hang), self._find_location)
         above = np.tile(np.eye(4), (count, 1, 1))
         if parent >= 0:
             above = self.matrices[:, self._row_of[parent]]

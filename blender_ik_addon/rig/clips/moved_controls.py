@@ -9,14 +9,14 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..controls.control_spaces import acting
+from ..controls.control_spaces import active_space
 from ..keying.keys import ChannelKeys
 from ..reading.anchors import space_of
 from ..reading.channels import (
     CHANNEL_SIZES,
     MODE_NUMBERS,
     QUATERNION,
-    channels_of,
+    channels_of_matrices,
     property_of_mode,
 )
 from ..reading.spec import Anchor
@@ -38,7 +38,7 @@ def find_carriers(anchor: Anchor) -> Iterator[Anchor]:
             on_bone = carrier.object.parent_type == "BONE"
             carrier = Anchor(parent, carrier.object.parent_bone if on_bone else "")
         else:
-            space = acting(carrier)
+            space = active_space(carrier)
             carrier = None if space is None else space_of(space)
         if carrier is not None:
             yield carrier
@@ -96,6 +96,6 @@ def _turns(matrices: Array, mode: int) -> Array:
         return rotation.without_flips(rotation.quaternion_from_matrix(turns))
     channels = np.empty((len(turns), 4))
     for row, turn in enumerate(turns):
-        last = channels_of(turn[None], np.array([mode]), last)
+        last = channels_of_matrices(turn[None], np.array([mode]), last)
         channels[row] = last[0]
     return channels

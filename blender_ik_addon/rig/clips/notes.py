@@ -15,7 +15,7 @@ from ..planning.known_skeletons import skeleton_of
 from ..posing.outcome import Outcome
 from ..reading.chain_plan import plan_or_none
 from ..reading.channels import Channels, read_pose
-from ..reading.rows import Alike, joined
+from ..reading.rows import BatchRecord, joined
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
@@ -25,7 +25,7 @@ MOVABLE = (Status.REACHED, Status.BLENDED, Status.SOFTENED, Status.ITERATIONS_US
 
 
 @dataclass(frozen=True)
-class Notes(Alike):
+class Notes(BatchRecord):
     """The poses of N bones in F frames, as float32: bones of the chains, and all above them.
 
     Attributes:

@@ -38,7 +38,7 @@ MAX_RUNS = 5
 
 
 @dataclass(frozen=True)
-class Planting:
+class PlantingOptions:
     """Options of Plant Feet.
 
     Attributes:
@@ -81,7 +81,7 @@ class PlantedClip:
         self,
         armature_object: bpy.types.Object,
         chains: Mapping[int, ChainSpec],
-        planting: Planting,
+        planting: PlantingOptions,
         clip: PlayedClip,
         known: Mapping[int, Counts],
         rate: float,
@@ -249,7 +249,7 @@ class PlantedClip:
         return keys._replace(frames=keys.frames[rows], values=keys.values[rows])
 
 
-def _find_ground(clip: PlayedClip, planting: Planting) -> Ground:
+def _find_ground(clip: PlayedClip, planting: PlantingOptions) -> Ground:
     """Return the ground below feet; a platform carries the floor."""
     frames = np.tile(np.eye(4), (len(clip.frames), 1, 1))
     if planting.floor is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Counts, Flags
 from ...core.clips.contacts import Planted, find_contacts, lowest_around
-from ...core.clips.footholds import Motion, give_way, hold
+from ...core.clips.footholds import Motion, hold, smooth_drop
 from ...core.kinematics.reach import distances_in_reach
 from ..reading.spaces import transform_point
 from .feet import ClipLimb, measure_height
@@ -115,7 +115,7 @@ def lower_hips(
         down = -way[:, 2] - np.sqrt(allowed**2 - across**2)
         down = np.where(np.linalg.norm(way, axis=1) > allowed, down, 0.0)
         needed = np.maximum(needed, np.clip(down, 0.0, MAX_HIP_DROP * length))
-    return give_way(needed, rate)
+    return smooth_drop(needed, rate)
 
 
 def is_too_short(limb: ClipLimb, held: Motion, down: Array) -> Flags:

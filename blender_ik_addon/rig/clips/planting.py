@@ -11,13 +11,13 @@ import numpy as np
 from ...core.algebra.arithmetic import Counts
 from ..controls.control_spaces import is_keyed
 from ..controls.foot_roll import control_above
-from ..keying.baking import live_for_good
+from ..keying.baking import unmute_permanently
 from ..keying.keys import ChannelKeys, check_keyable
-from ..keying.playing import check_live, frame_kept, played_unchanged
+from ..keying.playing import check_live, play_unchanged, preserve_frame
 from ..keying.renumbering import path_of_setting
 from ..planning.known_skeletons import skeleton_of
 from ..reading.animation import animated_bones, curves, driven_axes, strips
-from ..reading.chain_plan import planned
+from ..reading.chain_plan import plan_chain
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import channels_of
@@ -25,7 +25,7 @@ from ..tools.fk_ik import channel_names
 from ..tools.placing import check_movable
 from . import keyed_pins
 from .input_clip import SettingValues, play_input_clips
-from .planted_clip import PlantedClip, Planting
+from .planted_clip import PlantedClip, PlantingOptions
 from .played_clip import PlayedClip
 
 CHANGED = "The armature has changed meanwhile, so no foot is planted: do it again."
@@ -77,7 +77,7 @@ def plant(
     scene: bpy.types.Scene,
     armature_object: bpy.types.Object,
     chains: Mapping[int, ChainSpec],
-    planting: Planting,
+    planting: PlantingOptions,
 ) -> Generator[int, None, PlantedClip]:
     """Key controls of chains so that feet and hands do not slide in their contacts.
 
@@ -107,11 +107,11 @@ def plant(
     values = _make_keys(armature_object, chains, planting)
     settings = _read_settings(armature_object, chains)
     with (
-        frame_kept(scene, is_reading=True),
+        preserve_frame(scene, is_reading=True),
         play_input_clips(values, armature_object, settings) as inputs,
     ):
         pins = keyed_pins.pins_of(armature_object, chains)
-        for frame in played_unchanged(scene, [armature_object], planting.frames, CHANGED):
+        for frame in play_unchanged(scene, [armature_object], planting.frames, CHANGED):
             clip.read(frame)
             yield frame
         rate = scene.render.fps / scene.render.fps_base
@@ -123,7 +123,7 @@ def plant(
     keyed_pins.restore_pins(armature_object, pins)
     planted.write(with_hips=is_repeated)
     for index in chains:
-        live_for_good(armature_object, index)
+        unmute_permanently(armature_object, index)
         armature_object.chain_ik.chains[index].use_flip_bend = False
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     return planted
@@ -163,7 +163,7 @@ def _read_settings(
     skeleton, keyed = skeleton_of(armature_object), animated_bones(armature_object)
     for index, spec in chains.items():
         settings = armature_object.chain_ik.chains[index]
-        bones = set(planned(skeleton, spec).names)
+        bones = set(plan_chain(skeleton, spec).names)
         has_keys = any(is_keyed(control) for control, _ in _find_controls(spec))
         is_muted = settings.mute or (bool(bones & keyed) and not has_keys)
         settings_by_chain[spec.name] = {name: getattr(settings, name) for name in CHANGED_SETTINGS}
@@ -172,7 +172,7 @@ def _read_settings(
 
 
 def _make_keys(
-    armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec], planting: Planting
+    armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec], planting: PlantingOptions
 ) -> dict[bpy.types.Object, list[ChannelKeys]]:
     """Return one key for each channel that will be overwritten, by object."""
     by_object: dict[bpy.types.Object, list[ChannelKeys]] = {armature_object: []}

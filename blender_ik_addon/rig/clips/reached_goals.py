@@ -14,8 +14,8 @@ from ..frames.bone_channels import BoneChannels
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
-from ..planning.hanging import Hanging
-from ..reading.rows import Alike, take_rows
+from ..planning.hanging import BoneHierarchy
+from ..reading.rows import BatchRecord, take_rows
 from ..reading.spaces import inverse, transform_direction
 from ..trees.driven import Driven
 
@@ -24,7 +24,7 @@ MIN_LIMB_BULGE = 1e-4
 
 
 @dataclass(frozen=True)
-class PoledLimb(Alike):
+class PoledLimb(BatchRecord):
     """A limb that a pole turns.
 
     Attributes:
@@ -69,8 +69,10 @@ class ReachedGoals:
         """Return the goals that local rotations wxyz (F, k, 4) reach."""
         poses, hang = _pose(frames, local), driven.hanging
         lengths = frames.lengths(poses)
-        tips = tuple(hang.tips[chain] for chain in driven.turning)
-        limbs = [_find_limb(driven, chain, poses, lengths[:, chain]) for chain in driven.poled]
+        tips = tuple(hang.tips[chain] for chain in driven.turning_chains)
+        limbs = [
+            _find_limb(driven, chain, poses, lengths[:, chain]) for chain in driven.poled_chains
+        ]
         return cls(
             frames,
             poses.joints[:, hang.count :],
@@ -140,7 +142,7 @@ class ReachedGoals:
 class _Rates:
     """The derivatives of points and turns of posed bones by turns of bones in their own axes."""
 
-    def __init__(self, hang: Hanging, poses: ChainPoses) -> None:
+    def __init__(self, hang: BoneHierarchy, poses: ChainPoses) -> None:
         self._hang, self._heads = hang, poses.joints
         self._axes: Array = poses.frames @ poses.rotations
         self._back = inverse(self._axes)

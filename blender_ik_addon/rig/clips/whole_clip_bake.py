@@ -12,9 +12,9 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..keying.baking import key, never_moved, not_baked, stepped
+from ..keying.baking import key, never_moved, not_baked, select_frames
 from ..keying.keys import check_keyable, give_new_action
-from ..keying.playing import check_live, frame_kept, played_unchanged
+from ..keying.playing import check_live, play_unchanged, preserve_frame
 from ..keying.written import Channel, reader, written_channels
 from ..live import live
 from ..reading.refusals import Refused, RigError
@@ -46,10 +46,10 @@ class ClipBake(Recorder):
         super().__init__(scene, armature_object, chains)
         self._smoothness = smoothness
 
-    def bettered(self, notes: Notes | None = None) -> Iterator[object]:
+    def improve(self, notes: Notes | None = None) -> Iterator[object]:
         """Improve frames that were recorded here or elsewhere; each step improves one chain."""
         self._clip = BakedClip(self._object, self._chains, self, notes or self.notes())
-        yield from self._clip.better(self._smoothness)
+        yield from self._clip.improve(self._smoothness)
 
     def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
         """Return the values of channels to key, in some rows of the recorded frames."""
@@ -60,7 +60,7 @@ class ClipBake(Recorder):
                 keyed[:, column] = improved[list(rows), row_of[bone], component]
         return keyed
 
-    def left(self, index: int) -> str:
+    def find_reason(self, index: int) -> str:
         """Return the reason why a chain is baked frame by frame; empty if it is not."""
         return self._clip.reasons().get(index, "")
 
@@ -71,7 +71,7 @@ class ClipBake(Recorder):
     def sentences(self, frames: Sequence[int]) -> Iterator[str]:
         """Yield messages about chains for the user, with the numbers of recorded frames."""
         for index, spec in self._chains.items():
-            if why := self.left(index):
+            if why := self.find_reason(index):
                 yield f"Chain '{spec.name}' is baked frame by frame: {why}."
             jumps = [str(frame) for frame in self.jumps(index, frames)]
             if jumps:
@@ -134,9 +134,9 @@ def bake(
     """
     _check(scene, armature_object, frames, keying)
     channels = written_channels(armature_object, chains.values())
-    (run,) = stepped(frames, keying.step)
+    (run,) = select_frames(frames, keying.step)
     read = reader(armature_object, channels)
-    with frame_kept(scene):
+    with preserve_frame(scene):
         values, baked = yield from _play(scene, armature_object, chains, frames, run, read, clip)
     column_of = {channel: column for column, channel in enumerate(channels)}
     baked_channels = written_channels(armature_object, [chains[index] for index in baked])
@@ -161,7 +161,7 @@ def _play(
     """Play frames; return the values read at those of a run, and the chains that were solved."""
     values, idle = list[Array](), set(chains)
     keyed = set(run)
-    for frame in played_unchanged(scene, [armature_object], frames, CHANGED):
+    for frame in play_unchanged(scene, [armature_object], frames, CHANGED):
         for index, spec in chains.items():
             outcome = live.memory.outcome_in(scene, (armature_object.session_uid, index))
             if isinstance(outcome, Refused):
@@ -178,7 +178,7 @@ def _play(
         # This is not read at each frame: a status may read all keys, one per frame.
         first = min(idle)
         raise never_moved(chains[first].name, armature_object.chain_ik.chains[first].status)
-    for _ in () if clip is None else clip.bettered():
+    for _ in () if clip is None else clip.improve():
         yield frames[-1]
     return np.array(values), [index for index in chains if index not in idle]
 

@@ -20,7 +20,7 @@ from ..reading.channels import MODE_NAMES, Pose
 from ..reading.world import WorldMatrices, array_of
 from ..tools import converting, pole_angles
 from ..tools.lengths import is_visible, length_in_words, length_unit
-from .comparing import Attempt, Compared, measure_quickest, tried
+from .comparing import Attempt, ComparisonChain, build_trial, measure_quickest
 
 TEMPORARY_NAME = "Chain IK Compare"
 # Rounding of pose matrices in float32, as a share of their largest entry.
@@ -30,13 +30,13 @@ _AXIS_SETTINGS = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
 _BONE_SETTINGS = ("ik_stretch", *[f"{name}_{axis}" for name in _AXIS_SETTINGS for axis in "xyz"])
 
 
-def constrain(compared: Compared) -> Attempt:
+def solve_by_constraint(compared: ComparisonChain) -> Attempt:
     """Return the attempt of Blender's IK constraint, with constraints for chains that share bones.
 
     Raises:
         IKError: If there is no such constraint.
     """
-    trial = tried(compared, Solver.NEWTON)
+    trial = build_trial(compared, Solver.NEWTON)
     owner, chains, pose = compared.object, trial.driven.live_chains, trial.state.pose
     converting.check_solver(owner)
     for live_chain in chains:

@@ -28,7 +28,7 @@ from ..reading.world import WorldMatrices, array_of
 from ..tools.lengths import length_unit
 from ..tools.trial import Trial
 from ..tools.wording import outcome_in_words
-from ..trees.shared_bones import SOLVERS as SOLVERS_OF_TREES
+from ..trees.shared_bones import TREE_SOLVERS
 
 # Solvers, None for Blender's IK constraint, and whether Newton finishes their results.
 CONTENDERS = (
@@ -66,7 +66,7 @@ class Attempt(NamedTuple):
     joints: Array = NO_JOINTS
 
 
-class Compared(NamedTuple):
+class ComparisonChain(NamedTuple):
     """A chain on which solvers are compared, as it is at one moment.
 
     Attributes:
@@ -105,7 +105,7 @@ class Compared(NamedTuple):
         # A target has no place in the space of an armature with a scale of zero.
         check_scale(self.object, array_of(evaluated.matrix_world))
 
-    def likeness(self) -> tuple[object, ...]:
+    def input_key(self) -> tuple[object, ...]:
         """Return all inputs of a comparison, without references to Blender's data."""
         world, joints = WorldMatrices(self.update.depsgraph), read_joints(self.object)
         arrays = [*vars(read_pose(self.evaluated)).values()]
@@ -126,14 +126,14 @@ class Compared(NamedTuple):
         return {**self.specs, self.chain: replace(spec, options=options, force=force)}
 
 
-def solve(compared: Compared, solver: Solver, *, use_finish: bool) -> Attempt:
+def solve(compared: ComparisonChain, solver: Solver, *, use_finish: bool) -> Attempt:
     """Return the attempt of a solver.
 
     Raises:
         IKError: If it cannot solve the chain.
     """
     world = WorldMatrices(compared.update.depsgraph)
-    trial = tried(compared, solver, use_finish=use_finish)
+    trial = build_trial(compared, solver, use_finish=use_finish)
     milliseconds = measure_quickest(lambda: trial.solve(world), trial.start_again)
     _pose_bones(trial)
     outcome, pose = trial.outcome(), trial.state.pose
@@ -147,7 +147,7 @@ def solve(compared: Compared, solver: Solver, *, use_finish: bool) -> Attempt:
     )
 
 
-def tried(compared: Compared, solver: Solver, *, use_finish: bool = True) -> Trial:
+def build_trial(compared: ComparisonChain, solver: Solver, *, use_finish: bool = True) -> Trial:
     """Return an unsolved trial of a chain with a solver.
 
     The root starts where it is without the chain: Follow and bodies move it.
@@ -163,7 +163,7 @@ def tried(compared: Compared, solver: Solver, *, use_finish: bool = True) -> Tri
         )
     requested = compared.specs_with(solver, use_finish=use_finish)
     trial = Trial(update, owner, requested, chain, home)
-    if trial.refused and solver not in SOLVERS_OF_TREES:
+    if trial.refused and solver not in TREE_SOLVERS:
         other, text = next(iter(trial.refused.items()))
         raise RigError(f"Then chain '{specs[other].name}' stands still: {text}")
     return trial

@@ -70,7 +70,7 @@ def constraints_of(control: Anchor) -> list[bpy.types.Constraint]:
     return [space for space in channels_of(control).constraints if space.name.startswith(SPACE)]
 
 
-def acting(control: Anchor) -> bpy.types.Constraint | None:
+def active_space(control: Anchor) -> bpy.types.Constraint | None:
     """Return the active space of a control; None for the world."""
     return next((constraint for constraint in constraints_of(control) if _acts(constraint)), None)
 
@@ -78,10 +78,10 @@ def acting(control: Anchor) -> bpy.types.Constraint | None:
 def is_lost(constraint: bpy.types.Constraint) -> bool:
     """Return whether the object or bone of a space does not exist any more."""
     space = space_of(constraint)
-    return space is None or not is_there(space)
+    return space is None or not anchor_exists(space)
 
 
-def is_there(anchor: Anchor) -> bool:
+def anchor_exists(anchor: Anchor) -> bool:
     """Return whether an object or bone still exists."""
     return not anchor.bone or anchor.bone in anchor.object.pose.bones
 
@@ -173,7 +173,7 @@ def replace_space(constraint: bpy.types.Constraint, control: Anchor, space: Anch
         place(control, before @ unconstrained(control))
 
 
-def along_with(space: Anchor) -> list[tuple[Anchor, bpy.types.Constraint]]:
+def controls_with_space(space: Anchor) -> list[tuple[Anchor, bpy.types.Constraint]]:
     """Return the controls with a space of an object or bone, and the constraints of these."""
     return [
         (control, constraint)
@@ -210,7 +210,7 @@ def copy_spaces(
         chains: All chains that could move one with the other.
         renamed: Maps the name of a bone or object to that of its counterpart.
     """
-    known_chains, active = list(chains), acting(source)
+    known_chains, active = list(chains), active_space(source)
     for constraint in constraints_of(source):
         space = space_of(constraint)
         if space is None or is_lost(constraint):
@@ -220,7 +220,7 @@ def copy_spaces(
             twin = Anchor(space.object, name if name in space.object.pose.bones else space.bone)
         else:
             twin = Anchor(bpy.data.objects.get(name) or space.object)
-        if not makes_ring(copy, twin, known_chains):
+        if not makes_cycle(copy, twin, known_chains):
             add_space(copy, twin)
             if constraint == active:
                 set_space(copy, twin)
@@ -233,7 +233,7 @@ def is_keyed(control: Anchor) -> bool:
     return bool(list(curves(control.object)))
 
 
-def hangs(control: Anchor) -> bool:
+def has_parent(control: Anchor) -> bool:
     """Return whether a control has a parent, which would move it in addition to any space."""
     return channels_of(control).parent is not None
 
@@ -258,7 +258,7 @@ def check_space(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> None
     Raises:
         RigError: The message says what to do instead.
     """
-    if makes_ring(control, space, chains):
+    if makes_cycle(control, space, chains):
         raise RigError(
             f"Space '{label(space)}' moves with '{label(control)}', or could by one of its"
             " constraints: choose another space, or delete that constraint."
@@ -266,7 +266,7 @@ def check_space(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> None
     _space_matrix(space)
 
 
-def makes_ring(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool:
+def makes_cycle(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool:
     """Return whether a space depends on a control, in any way except by drivers.
 
     Inactive spaces count: they may be active at other frames, and Blender reports a cycle as well.

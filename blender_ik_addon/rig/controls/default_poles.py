@@ -14,13 +14,13 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
-from ..frames.framing import framed_in_poses
+from ..frames.framing import build_frames_in_poses
 from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose, check_scale
 from ..planning.known_skeletons import skeleton_of
 from ..planning.live_chain import SHORTEST_SEGMENT
 from ..reading import spaces
-from ..reading.chain_plan import ChainPlan, check, planned
+from ..reading.chain_plan import ChainPlan, check, plan_chain
 from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.refusals import no_length
 from ..reading.skeleton import Skeleton
@@ -79,7 +79,7 @@ def placement(
             follow its target.
     """
     skeleton = skeleton_of(armature_object)
-    plan = planned(skeleton, spec)
+    plan = plan_chain(skeleton, spec)
     if spec.target is not None:
         if not np.isfinite(np.array(spec.target.object.matrix_world)).all():
             raise not_finite(spec.target, "target")
@@ -112,7 +112,7 @@ def placements(
     Raises:
         IKError: If the chain has no bones or no finite pose, or if a bone has no length.
     """
-    plan = planned(skeleton, spec)
+    plan = plan_chain(skeleton, spec)
     world, frames, posed = _read_poses(armature_object, plan, poses)
     tips = np.array([pose.matrices[plan.tip][:3, :3] for pose in poses])
     joints = spaces.transform_point(world[:, None], posed.joints)
@@ -258,7 +258,7 @@ def _read_poses(
         check_channels(plan, pose.rotation[plan.written])
     world = np.array([pose.world for pose in poses])
     check_scale(armature_object, world)
-    frames = framed_in_poses(plan, poses)
+    frames = build_frames_in_poses(plan, poses)
     local = [matrices_of(pose.rotation[plan.limb], pose.modes[plan.limb]) for pose in poses]
     posed = frames.posed(np.array(local))
     return world, frames, posed

@@ -131,7 +131,7 @@ def has_lost_control(target: Anchor) -> bool:
     return is_mechanism(target) and pose is not None and pose.bones[control.bone].get(ROLL) is None
 
 
-def hangs_on(control: Anchor, bones: Sequence[Anchor]) -> bool:
+def is_child_of(control: Anchor, bones: Sequence[Anchor]) -> bool:
     """Return whether a control is a bone whose parent is one of some bones."""
     bone = control.object.data.bones.get(control.bone) if control.bone else None
     parent = None if bone is None else bone.parent

@@ -15,7 +15,7 @@ from ...core import Chains
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ..reading.bone_joints import NOT_TURNED
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from ..trees.driven import Driven
 from .framing import rest_sides
 
@@ -40,7 +40,7 @@ class BasePoses(NamedTuple):
 
 
 @dataclass(frozen=True)
-class BaseChain(Alike):
+class BaseChain(BatchRecord):
     """The constants of B similar chains of n bones, twist bones left out, while the bones turn.
 
     Attributes:
@@ -68,7 +68,7 @@ class BaseChain(Alike):
             rest_sides(driven)[0][:, 0],
         )
 
-    def laid(self, local: Array) -> BasePoses:
+    def pose(self, local: Array) -> BasePoses:
         """Return the poses that local rotations wxyz (B, k, 4) give, from the root outward."""
         local = local[:, : self.offsets.shape[1]]
         rest, posed = np.empty_like(local), np.empty_like(local)
@@ -98,7 +98,7 @@ class BaseChain(Alike):
 
 
 @dataclass(frozen=True)
-class BaseStart(Alike):
+class BaseStart(BatchRecord):
     """The start poses of b similar chains.
 
     Attributes:

@@ -19,7 +19,7 @@ from ..reading.spec import NegativeScale
 # Tolerance of a space that counts as even: shear and differences of squared scales, relative to the
 # mean square. Targets are still met exactly, through the inverse of this space; only lengths and
 # distances have this error. Rest matrices of bones against their parents (legs) have one of 1e-5.
-EVEN_SPACE = 5e-5
+MAX_UNEVENNESS = 5e-5
 # Least volume of an object that is not flat, relative to the cube of its matrix's Frobenius norm.
 MIN_VOLUME_SHARE = 1e-12
 # Rounding of a position in Blender's single precision, relative to its coordinates in either space.
@@ -162,7 +162,7 @@ def find_bases(
     """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         size, is_even = _sizes(frames.rs)
-    is_even &= may_be_even & (np.abs(frames.post - 1.0).max(axis=-1) <= EVEN_SPACE)
+    is_even &= may_be_even & (np.abs(frames.post - 1.0).max(axis=-1) <= MAX_UNEVENNESS)
     is_even &= np.isfinite(heads).all(axis=1)
     # Uneven spaces are solved elsewhere: the identity only keeps the inverse below from failing.
     to_world = np.where(is_even[:, None, None], worlds[:, :, :3] @ frames.rs, IDENTITY)
@@ -181,7 +181,7 @@ def _sizes(frames: Array) -> tuple[Array, Flags]:
     squares = np.swapaxes(frames, -1, -2) @ frames
     mean_square = np.einsum("cii->c", squares) / 3.0
     unevenness = np.abs(squares - mean_square[:, None, None] * IDENTITY).max(axis=(1, 2))
-    is_even: Flags = (unevenness <= EVEN_SPACE * mean_square) & (np.linalg.det(frames) > 0.0)
+    is_even: Flags = (unevenness <= MAX_UNEVENNESS * mean_square) & (np.linalg.det(frames) > 0.0)
     return np.sqrt(mean_square), is_even
 
 

@@ -28,7 +28,7 @@ class BatchSettings(BoneChannels):
     """The settings of B similar chains, or trees of E chains, of k written bones, as rows.
 
     Attributes:
-        like: The first chain or tree; the others differ from it only in indices and numbers.
+        first: The first chain or tree; the others differ from it only in indices and numbers.
         start: Local rotations of the start pose wxyz, shape (B, k, 4).
         options: Solver options, with tolerance and soft distance in scene units.
         tolerance: Accepted distances in scene units, shape (B, E).
@@ -38,7 +38,7 @@ class BatchSettings(BoneChannels):
         carried: Bend sides that follow root and target; None where the chains have none.
     """
 
-    like: Driven
+    first: Driven
     start: Array
     options: SolveOptions
     tolerance: Array
@@ -71,7 +71,7 @@ class BatchSettings(BoneChannels):
             uses_4d_locks=np.array([tree.uses_4d_locks for tree in driven]),
             joints=ChainJoints.of([tree.joints for tree in driven]),
             spread=twist_spread(driven),
-            like=first,
+            first=first,
             start=local.reshape(len(driven), -1, 4),
             options=replace(
                 options[0],
@@ -92,41 +92,41 @@ class BatchSettings(BoneChannels):
     @property
     def spec(self) -> ChainSpec:
         """The settings of the first chain."""
-        return self.like.specs[0]
+        return self.first.specs[0]
 
     @property
     def plan(self) -> ChainPlan:
         """The bones of the first chain."""
-        return self.like.live_chains[0].plan
+        return self.first.live_chains[0].plan
 
     @cached_property
     def is_current(self) -> bool:
         """Whether any bones start from the present pose."""
-        return bool(self.like.is_current.any())
+        return bool(self.first.is_current.any())
 
     @cached_property
     def is_tree(self) -> bool:
         """Whether bones may branch."""
-        return self.like.is_tree
+        return self.first.is_tree
 
-    def begun(
-        self, rows: Rows, present: Array, known: Array | None, *, goes_on: bool = False
+    def start_rotations(
+        self, rows: Rows, present: Array, known: Array | None, *, use_present: bool = False
     ) -> Array:
-        """Return start poses as local rotations wxyz (b, k, 4); arguments as ``resumed``.
+        """Return start poses as local rotations wxyz (b, k, 4); arguments as ``recover_solution``.
 
-        Bones with ``is_current`` start from the present pose, all bones if ``goes_on``.
+        Bones with ``is_current`` start from the present pose, all bones if ``use_present``.
         """
-        if not (self.is_current or goes_on):
+        if not (self.is_current or use_present):
             return self.start[rows]
-        resumed = self.resumed(rows, present, known)
-        return np.where(self.like.is_current[:, None] | goes_on, resumed, self.start[rows])
+        resumed = self.recover_solution(rows, present, known)
+        return np.where(self.first.is_current[:, None] | use_present, resumed, self.start[rows])
 
     def near(self, rows: Rows, present: Array) -> Array:
         """Return the rotation channels (b, k, 4) to stay near; locked channels keep them."""
         stored: Array = self.stored[rows]
         if not self.is_current:
             return stored
-        return np.where(self.like.is_current[:, None], present, stored)
+        return np.where(self.first.is_current[:, None], present, stored)
 
     def with_optimum(self, forces: Forces | None, pick: Rows) -> Forces | None:
         """Return forces on some chains, with stored optima if bones start from the present pose."""

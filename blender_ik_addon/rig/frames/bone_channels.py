@@ -10,7 +10,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.algebra.twist_spread import TwistSpread
-from ..reading.channels import Integers, channels_of, quaternions_of, with_locks
+from ..reading.channels import Integers, channels_of_matrices, quaternions_of, with_locks
 from ..reading.rows import Rows
 from .chain_joints import ChainJoints
 
@@ -60,7 +60,7 @@ class BoneChannels:
         modes = np.tile(self.modes, len(channels))
         return quaternions_of(channels.reshape(-1, 4), modes).reshape(channels.shape)
 
-    def resumed(self, pick: Rows, present: Array, known: Array | None = None) -> Array:
+    def recover_solution(self, pick: Rows, present: Array, known: Array | None = None) -> Array:
         """Return the local rotations wxyz (b, k, 4) that the present channels came from.
 
         A bone with partial influence shows only that share of its last solution. The solve starts
@@ -149,4 +149,4 @@ def rotation_channels(local: Array, near: Array, modes: Integers) -> Array:
         return rotation.nearest_quaternion(local, near)
     matrices = rotation.matrix_from_quaternion(local.reshape(-1, 4))
     all_modes = np.tile(modes, len(local))
-    return channels_of(matrices, all_modes, near.reshape(-1, 4)).reshape(local.shape)
+    return channels_of_matrices(matrices, all_modes, near.reshape(-1, 4)).reshape(local.shape)

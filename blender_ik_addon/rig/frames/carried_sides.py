@@ -16,7 +16,7 @@ from ...core.kinematics.bend_plane import carry_side
 from ...core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from ..reading.spec import ChainSpec
 from .chain_frames import ChainFrames
 
@@ -25,7 +25,7 @@ MIN_CHORD_SHARE = 1e-9
 
 
 @dataclass(frozen=True)
-class CarriedSides(Alike):
+class CarriedSides(BatchRecord):
     """B similar chains at rest, in the spaces of their root bones.
 
     Attributes:
@@ -102,7 +102,7 @@ class CarriedSides(Alike):
         space = frames.root_space()
         inverse = np.linalg.pinv(space)
         local_ends = spaces.transform_direction(inverse, ends - frames.root)
-        orientations = rotation.quaternion_from_shown(inverse @ targets)
+        orientations = rotation.quaternion_from_any_matrix(inverse @ targets)
         poles = spaces.transform_direction(space, self.poles(local_ends, orientations))
         is_other = np.einsum("bi,bij,bj->b", poles, unmirrored, poles) < 0.0
         return frames.root + np.where((keeps_bend & is_other)[:, None], -poles, poles)

@@ -15,18 +15,18 @@ import numpy as np
 from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ..planning.hanging import Hanging
+from ..planning.hanging import BoneHierarchy
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from ..reading.spaces import transform_direction
 from ..trees.floating import Floating
-from .chain_poses import ChainPoses, turned_part_way
+from .chain_poses import ChainPoses, interpolate_rotations
 
 
 @dataclass(frozen=True)
-class ChainFrames(Alike):
+class ChainFrames(BatchRecord):
     """The constants of chains or trees while their bones rotate.
 
     Attributes:
@@ -46,7 +46,7 @@ class ChainFrames(Alike):
         floating: How the roots of bodies move; None where roots do not move.
     """
 
-    hanging: Hanging
+    hanging: BoneHierarchy
     rest: tuple[spaces.RestFrames, ...]
     scale: Array
     ways: Array
@@ -109,7 +109,7 @@ class ChainFrames(Alike):
         visible = self.scale[:, : self.hanging.count] * self.segments
         return np.abs(visible[..., 1]) / np.linalg.norm(visible, axis=2)
 
-    def laid_along(
+    def aligned_with(
         self,
         start: ChainPoses,
         solutions: Solutions,
@@ -151,7 +151,7 @@ class ChainFrames(Alike):
             local: Array = start.rotations[:, rows]
             if tip is not None and rows.start == last:
                 turned = spaces.local_from_pose(frame, tip[:, None], self.scale[:, rows])
-                local = turned_part_way(local, turned, tip_share)
+                local = interpolate_rotations(local, turned, tip_share)
                 return local, scale_of(rows, frame, local)
             if rows.start >= count:
                 return local, self.scale[:, rows]
@@ -246,7 +246,7 @@ class ChainFrames(Alike):
         """
         joints = pose.joints if world is None else pose.joints @ world.swapaxes(-1, -2)
         steps = np.linalg.norm(joints - joints[:, self.hanging.above], axis=2)
-        return steps @ self.hanging.on_ways
+        return steps @ self.hanging.is_on_way
 
     def _find_scale(
         self, rows: slice, frame: spaces.ParentFrames, matrix: Array, lengths: Array

@@ -12,11 +12,11 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import clamp_rotations
 from ..reading.bone_joints import NOT_TURNED, BoneJoints
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 
 
 @dataclass(frozen=True)
-class ChainJoints(Alike):
+class ChainJoints(BatchRecord):
     """The joints of B similar chains of k bones.
 
     Attributes:

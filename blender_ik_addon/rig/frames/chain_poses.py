@@ -8,14 +8,14 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 
 # Rounding of lengths by float32 matrices of parents, relative to the length of the chain.
-LENGTHS_AGREE = 1e-6
+LENGTH_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class ChainPoses(Alike):
+class ChainPoses(BatchRecord):
     """Posed chains or trees.
 
     Attributes:
@@ -36,7 +36,7 @@ class ChainPoses(Alike):
     slides: Array | None = None
 
 
-def turned_part_way(start: Array, end: Array, share: float | Array) -> Array:
+def interpolate_rotations(start: Array, end: Array, share: float | Array) -> Array:
     """Return rotation matrices (..., 3, 3) between others, as ``rotation.interpolate``."""
     if isinstance(share, float) and share == 1.0:
         return end

@@ -8,7 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
-from ..planning.hanging import Hanging, hanging_of, lying
+from ..planning.hanging import BoneHierarchy, find_heads_and_effectors, hanging_of
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, rest_side, straight_angle
 from ..reading.channels import Pose
@@ -18,7 +18,7 @@ from ..trees.driven import Driven
 from .chain_frames import ChainFrames
 
 
-def framed(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
+def build_frames(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
     """Return the frames of similar chains or trees, with roots at the origin and without parents.
 
     Args:
@@ -54,14 +54,14 @@ def framed(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
     )
 
 
-def framed_in_poses(plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
+def build_frames_in_poses(plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
     """Return the frames of one chain, solved by itself, in several poses of its armature."""
     skeleton, plan = plan.skeleton, plan.by_itself
     order = bones, hanging = hanging_of([plan])
     root, count = int(bones[0]), len(poses)
     above = int(skeleton.parents[root])
     identity, side = np.eye(3), rest_side(plan)
-    ways, ends = lying(
+    ways, ends = find_heads_and_effectors(
         [plan], order, lambda rows: np.array([pose.location[rows] for pose in poses])
     )
     parents = [pose.matrices[above, :3, :3] if above >= 0 else identity for pose in poses]
@@ -80,7 +80,7 @@ def framed_in_poses(plan: ChainPlan, poses: Sequence[Pose]) -> ChainFrames:
 
 
 def rest_by_generation(
-    hang: Hanging, rest: Sequence[spaces.RestFrames]
+    hang: BoneHierarchy, rest: Sequence[spaces.RestFrames]
 ) -> tuple[spaces.RestFrames, ...]:
     """Return the rest frames of similar trees, a record of (B, g) for each generation."""
     columns = [

@@ -29,7 +29,7 @@ class Places:
         root: Heads of the roots, shape (B, 3).
         unmirrored: Linear maps of the space: ``to_world`` after them gives what it would give
             without negative scale, shape (B, 3, 3).
-        keeps: Which chains are mirrored but bend as if they were not, shape (B, E).
+        keeps_bend: Which chains are mirrored but bend as if they were not, shape (B, E).
         is_flat: Which armature objects are scaled flat, shape (B,).
     """
 
@@ -39,7 +39,7 @@ class Places:
     above: Array
     root: Array
     unmirrored: Array
-    keeps: Flags
+    keeps_bend: Flags
     is_flat: Flags
 
     @cached_property
@@ -63,8 +63,8 @@ class Places:
         from_world[rows, :, 3] -= root
         parent[rows], head[rows] = above, 0.0
         parent[rows, :3, 3] -= root
-        keeps = self.keeps[:, list(chains)]
-        return replace(self, from_world=from_world, above=parent, root=head, keeps=keeps)
+        keeps_bend = self.keeps_bend[:, list(chains)]
+        return replace(self, from_world=from_world, above=parent, root=head, keeps_bend=keeps_bend)
 
     def find_moved(self, former: Places, owns_root: Flags | bool) -> Flags:
         """Return which places have changed, shape (B,).
@@ -74,7 +74,7 @@ class Places:
             owns_root: Which chains or trees write the locations of their roots themselves.
         """
         differs: Flags = (self.root != former.root).any(axis=1) & ~np.asarray(owns_root)
-        differs |= (self.keeps != former.keeps).any(axis=1)
+        differs |= (self.keeps_bend != former.keeps_bend).any(axis=1)
         for name in ("from_world", "to_world", "above", "unmirrored"):
             differs |= (getattr(self, name) != getattr(former, name)).any(axis=(1, 2))
         return differs
@@ -93,7 +93,7 @@ def in_bases(bases: Bases, chains: int) -> Places:
         above=np.tile(IDENTITY, (count, 1, 1)),
         root=np.zeros((count, 3)),
         unmirrored=np.tile(IDENTITY[:3, :3], (count, 1, 1)),
-        keeps=np.zeros((count, chains), dtype=np.bool_),
+        keeps_bend=np.zeros((count, chains), dtype=np.bool_),
         is_flat=np.zeros(count, dtype=np.bool_),
     )
 
@@ -113,7 +113,7 @@ def in_armatures(
         (pose.matrices, int(tree.bones[0]), int(tree.skeleton.parents[tree.bones[0]]))
         for tree, pose in zip(driven, poses, strict=True)
     ]
-    keeps = [
+    keeps_bend = [
         [unmirror is not None and spec.negative_scale is NegativeScale.KEEP for spec in tree.specs]
         for tree, unmirror in zip(driven, unmirrored, strict=True)
     ]
@@ -124,6 +124,6 @@ def in_armatures(
         above=np.array([matrices[up] if up >= 0 else IDENTITY for matrices, _, up in roots]),
         root=np.array([matrices[root, :3, 3] for matrices, root, _ in roots]),
         unmirrored=np.array([IDENTITY[:3, :3] if one is None else one for one in unmirrored]),
-        keeps=np.array(keeps),
+        keeps_bend=np.array(keeps_bend),
         is_flat=is_flat,
     )

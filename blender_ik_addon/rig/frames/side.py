@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import ARRAYS, Array, Flags, Indices
-from ...core.algebra.vectors import NO_DIRECTION, smoothstep
+from ...core.algebra.vectors import MIN_LENGTH, smoothstep
 from ...core.kinematics.bend_plane import MIN_BULGE
 from .batch_settings import BatchSettings
 from .chain_frames import ChainFrames
@@ -21,7 +21,7 @@ Bending = tuple[Array, Array]
 """Joints (b, n, 3) of the bending parts of chains; their sides if they were straight (b, 3)."""
 
 
-def flips(
+def find_flips(
     settings: BatchSettings,
     places: Places,
     rows: Indices,
@@ -36,7 +36,7 @@ def flips(
     Settings and places are of all chains, frames and start poses of the chains in ``rows``, (b,).
     """
     use_flip: Flags = np.asarray(settings.options.use_flip_bend)[rows]
-    keeps_bend = places.keeps[rows, 0]
+    keeps_bend = places.keeps_bend[rows, 0]
     if not (keeps_bend.any() or (settings.is_current and use_flip.any())):
         return use_flip
 
@@ -84,7 +84,7 @@ def find_sides(joints: Array, natural: Array) -> Array:
     reach = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1, keepdims=True)
     chord = points[:, -1]
     size = np.linalg.norm(chord, axis=1, keepdims=True)
-    chord = np.where(size > NO_DIRECTION * reach, chord, points[:, 1])
+    chord = np.where(size > MIN_LENGTH * reach, chord, points[:, 1])
     chord = chord / np.linalg.norm(chord, axis=1, keepdims=True)
     inner = points[:, 1:-1].mean(axis=1)
     offset = inner - chord * (inner * chord).sum(axis=1, keepdims=True)
@@ -99,7 +99,7 @@ def bend_to_side(first: Array, second: Array, side: Array) -> tuple[Array, Array
     Straighter limbs make more of the turn; ends and bend angles stay. None if all limbs are bent.
     """
     chord = first + second
-    chord = chord / np.maximum(np.linalg.norm(chord, axis=-1, keepdims=True), NO_DIRECTION)
+    chord = chord / np.maximum(np.linalg.norm(chord, axis=-1, keepdims=True), MIN_LENGTH)
     offset, across = _reject(first, chord), _reject(side, chord)
     lengths = [np.linalg.norm(segment, axis=-1) for segment in (first, second)]
     bend = np.linalg.norm(offset, axis=-1) * sum(1.0 / length for length in lengths)

@@ -10,45 +10,47 @@ from ...core import Goals
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import NOT_TURNED
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 
 
 @dataclass(frozen=True)
-class Tips(Alike):
+class TipGoals(BatchRecord):
     """Goal orientations for the tips of t of the E chains of b similar trees.
 
     Attributes:
         chains: Numbers of these chains; 0 for a chain alone.
-        wanted: Goal orientations in armature space, shape (b, t, 3, 3).
+        orientations: Goal orientations in armature space, shape (b, t, 3, 3).
         shares: Shares of the turn to these that tips beyond effectors make, from 0 to 1.
     """
 
     chains: tuple[int, ...]
-    wanted: Array
+    orientations: Array
     shares: tuple[float, ...]
 
-    def interpolated(self, frames: ChainFrames, pose: ChainPoses, share: Array) -> Tips:
+    def interpolated(self, frames: ChainFrames, pose: ChainPoses, share: Array) -> TipGoals:
         """Return goals at a share (b, t) of the turn from the orientations of tips in poses."""
         hanging = frames.hanging
         rows = [
             hanging.tips[chain] if hanging.turns_afterwards(chain) else hanging.carriers[chain]
             for chain in self.chains
         ]
-        orientations = (rotation.orientation(pose.matrices[:, rows]), self.wanted)
+        orientations = (rotation.orientation(pose.matrices[:, rows]), self.orientations)
         present, goals = (rotation.quaternion_from_matrix(matrices) for matrices in orientations)
         partial = rotation.matrix_from_quaternion(rotation.interpolate(present, goals, share))
-        replaced = np.where((share < 1.0)[..., None, None], partial, self.wanted)
-        return replace(self, wanted=replaced)
+        replaced = np.where((share < 1.0)[..., None, None], partial, self.orientations)
+        return replace(self, orientations=replaced)
 
 
-def turned_to(matrices: Array, orientations: Array) -> Array:
+def turn_to(matrices: Array, orientations: Array) -> Array:
     """Return pose matrices (..., 3, 3) turned until they have orientations (..., 3, 3)."""
     return orientations @ rotation.orientation(matrices).swapaxes(-1, -2) @ matrices
 
 
-def turned_goals(goals: Goals, frames: ChainFrames, pose: ChainPoses, tips: Tips | None) -> Goals:
+def add_tip_turns(
+    goals: Goals, frames: ChainFrames, pose: ChainPoses, tips: TipGoals | None
+) -> Goals:
     """Return goals with the turns of tips that carry effectors, relative to start poses."""
     hang = frames.hanging
     chains = () if tips is None else tips.chains
@@ -57,7 +59,7 @@ def turned_goals(goals: Goals, frames: ChainFrames, pose: ChainPoses, tips: Tips
         return goals
     of_chains = [tips.chains[i] for i in within]
     present = rotation.orientation(pose.matrices[:, [hang.carriers[i] for i in of_chains]])
-    orientations = tips.wanted[:, within]
+    orientations = tips.orientations[:, within]
     turns = rotation.quaternion_from_matrix(orientations @ present.swapaxes(-1, -2))
     if hang.topology is None:
         return replace(goals, tip_rotation_wxyz=turns[:, 0])

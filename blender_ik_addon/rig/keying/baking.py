@@ -17,7 +17,7 @@ from .renumbering import paths_of_chain
 from .written import Channel
 
 
-def stepped(frames: Iterable[int], step: int) -> list[list[int]]:
+def select_frames(frames: Iterable[int], step: int) -> list[list[int]]:
     """Return every step-th frame of each run without gaps, and always its last one.
 
     Args:
@@ -99,14 +99,14 @@ def may_pose(armature_object: bpy.types.Object, index: int) -> bool:
     return has_influence and may_move(armature_object, index)
 
 
-def mute_for_good(armature_object: bpy.types.Object, index: int) -> None:
+def mute_permanently(armature_object: bpy.types.Object, index: int) -> None:
     """Mute a chain, and the keys and drivers that would unmute it, so that baked keys play."""
     for curve in _animating(armature_object, index, "mute"):
         curve.mute = True
     armature_object.chain_ik.chains[index].mute = True
 
 
-def live_for_good(armature_object: bpy.types.Object, index: int) -> None:
+def unmute_permanently(armature_object: bpy.types.Object, index: int) -> None:
     """Unmute a chain at full influence, and mute the keys and drivers of both settings."""
     for setting in ("mute", "influence"):
         for curve in _animating(armature_object, index, setting):

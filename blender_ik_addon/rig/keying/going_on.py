@@ -15,7 +15,7 @@ LiveRigs = Mapping[bpy.types.Object, Sequence[ChainSpec]]
 """Armature objects, and the settings of their live chains."""
 
 
-def going_on(rigs: LiveRigs) -> set[int]:
+def frame_dependent_rigs(rigs: LiveRigs) -> set[int]:
     """Return the armature objects whose chains depend on earlier frames, also through others.
 
     Args:
@@ -27,7 +27,7 @@ def going_on(rigs: LiveRigs) -> set[int]:
     dependent = {
         rig.session_uid
         for rig, chains in rigs.items()
-        if any(spec.goes_on or spec.start_from is StartFrom.CURRENT for spec in chains)
+        if any(spec.depends_on_time or spec.start_from is StartFrom.CURRENT for spec in chains)
     }
     items = rigs.items() if dependent else ()
     owners = {rig.session_uid: dependencies_of(rig, chains).owners for rig, chains in items}

@@ -10,14 +10,14 @@ import numpy as np
 
 from ..reading.animation import curves, strip_curves
 from .keys import ChannelKeys, path_of, write_keys
-from .playing import frame_kept, live_off
+from .playing import live_disabled, preserve_frame
 from .written import Channel
 
 Channels = Mapping[bpy.types.Object, Collection[Channel]]
 """Channels to key, by original object; a channel without a bone is a setting, by its path."""
 
 
-def hold_play(channels: Channels, last: int, scene: bpy.types.Scene) -> None:
+def key_played_frames(channels: Channels, last: int, scene: bpy.types.Scene) -> None:
     """Key channels at each frame up to one as they play, if their own keys do not define that.
 
     This concerns channels with modifiers, or played by NLA strips: another key makes cycles longer,
@@ -37,7 +37,7 @@ def hold_play(channels: Channels, last: int, scene: bpy.types.Scene) -> None:
     played: dict[bpy.types.Object, list[list[float]]] = {owner: [] for owner in by_strips}
     if not any(by_strips.values()):
         return
-    with live_off(scene), frame_kept(scene, is_reading=True):
+    with live_disabled(scene), preserve_frame(scene, is_reading=True):
         for frame in frames:
             scene.frame_set(frame)
             for owner, chosen in by_strips.items():

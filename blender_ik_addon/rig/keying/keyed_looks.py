@@ -11,10 +11,10 @@ import numpy as np
 from ..reading.animation import keyed_frames
 from ..reading.spec import ChainSpec
 from .going_on import dependencies_of
-from .playing import frame_kept
+from .playing import preserve_frame
 
 # As many as a scene has by default: a visit takes no longer than a bake of these frames.
-MOST_FRAMES = 250
+MAX_FRAMES = 250
 
 
 def frames_of(
@@ -32,7 +32,7 @@ def frames_of(
         bones: Names of their bones.
 
     Returns:
-        Frames in rising order, at most ``MOST_FRAMES``, evenly selected.
+        Frames in rising order, at most ``MAX_FRAMES``, evenly selected.
     """
     moved_by = dependencies_of(rig, chains)
     names: dict[int, set[str]] = {rig.session_uid: set(bones)}
@@ -45,16 +45,16 @@ def frames_of(
             if owner.data is not None:
                 keyed |= keyed_frames(owner.data, ())
     frames = sorted(keyed)
-    if len(frames) <= MOST_FRAMES:
+    if len(frames) <= MAX_FRAMES:
         return frames
-    return [frames[i] for i in np.linspace(0, len(frames) - 1, MOST_FRAMES).astype(int)]
+    return [frames[i] for i in np.linspace(0, len(frames) - 1, MAX_FRAMES).astype(int)]
 
 
-def looked_at(scene: bpy.types.Scene, frames: Sequence[float]) -> Iterator[float]:
+def visit_frames(scene: bpy.types.Scene, frames: Sequence[float]) -> Iterator[float]:
     """Set and yield frame after frame; then restore the scene, including values without keys."""
     if not frames:
         return
-    with frame_kept(scene, is_reading=True):
+    with preserve_frame(scene, is_reading=True):
         for frame in frames:
             whole = math.floor(frame)
             scene.frame_set(whole, subframe=frame - whole)

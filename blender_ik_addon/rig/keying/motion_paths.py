@@ -17,8 +17,8 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..reading.channels import read_floats
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
-from .going_on import LiveRigs, going_on
-from .playing import check_live, frame_kept, moments, played_unchanged
+from .going_on import LiveRigs, frame_dependent_rigs
+from .playing import check_live, frames_to_evaluate, play_unchanged, preserve_frame
 
 # Paths in the space of the camera are in its clip space from this version on.
 IN_CLIP_SPACE = (5, 2, 0)
@@ -97,7 +97,7 @@ def frames_to_play(
     """
     frames = sorted({frame for path_set in paths for frame in path_set.frames})
     first = min(scene.frame_start, frames[0])
-    return moments(frames, first, goes_on=bool(going_on(rigs)))
+    return frames_to_evaluate(frames, first, goes_on=bool(frame_dependent_rigs(rigs)))
 
 
 def fill(
@@ -130,8 +130,8 @@ def fill(
     """
     check_live(scene)
     watched = list(dict.fromkeys([*rigs, *(path_set.object for path_set in paths)]))
-    with frame_kept(scene, is_reading=True):
-        for frame in played_unchanged(scene, watched, frames, CHANGED):
+    with preserve_frame(scene, is_reading=True):
+        for frame in play_unchanged(scene, watched, frames, CHANGED):
             for path_set in paths:
                 if frame in path_set.frames:
                     path_set.points[frame] = _points(path_set, scene.camera, evaluate())
@@ -151,7 +151,7 @@ def unfilled(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     return [owner for owner in objects if has_paths(owner) and list(_unfilled_owners(owner))]
 
 
-def are_wrong(owner: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[str]]) -> bool:
+def are_outdated(owner: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[str]]) -> bool:
     """Return whether chains move objects or bones with paths that ``fill`` has not filled.
 
     Args:

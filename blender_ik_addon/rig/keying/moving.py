@@ -36,7 +36,7 @@ class ValueChange(NamedTuple):
         return self.scale * value + self.offset
 
 
-class Moving(PathRewrite):
+class SettingMove(PathRewrite):
     """Changes that move keys and drivers of settings to those of another item."""
 
     def __init__(

@@ -23,7 +23,7 @@ def check_live(scene: bpy.types.Scene) -> None:
 
 
 @contextmanager
-def frame_kept(scene: bpy.types.Scene, *, is_reading: bool = False) -> Iterator[None]:
+def preserve_frame(scene: bpy.types.Scene, *, is_reading: bool = False) -> Iterator[None]:
     """Restore the frame of a scene afterwards, and its former state if the block was interrupted.
 
     Args:
@@ -43,7 +43,7 @@ def frame_kept(scene: bpy.types.Scene, *, is_reading: bool = False) -> Iterator[
 
 
 @contextmanager
-def live_off(scene: bpy.types.Scene) -> Iterator[None]:
+def live_disabled(scene: bpy.types.Scene) -> Iterator[None]:
     """Prevent the chains of a scene from writing their bones meanwhile."""
     is_live = scene.chain_ik.use_live
     scene.chain_ik.use_live = False
@@ -54,7 +54,7 @@ def live_off(scene: bpy.types.Scene) -> Iterator[None]:
             scene.chain_ik.use_live = is_live
 
 
-def moments(frames: Sequence[int], first: int, *, goes_on: bool) -> Sequence[int]:
+def frames_to_evaluate(frames: Sequence[int], first: int, *, goes_on: bool) -> Sequence[int]:
     """Return the frames to play: all from the first one if chains depend on earlier frames."""
     return range(first, frames[-1] + 1) if goes_on else frames
 
@@ -76,7 +76,7 @@ def played(
         yield frame
 
 
-def played_unchanged(
+def play_unchanged(
     scene: bpy.types.Scene,
     objects: Sequence[bpy.types.Object],
     frames: Iterable[int],

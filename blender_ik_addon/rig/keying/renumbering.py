@@ -22,7 +22,7 @@ NewIndices = Sequence[int | None]
 _ITEM = r'\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]'
 
 
-def places_without(count: int, removed: int) -> list[int | None]:
+def indices_without(count: int, removed: int) -> list[int | None]:
     """Return the new indices of ``count`` items when one of them is removed."""
     return [None if i == removed else i - (i > removed) for i in range(count)]
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags
 from ..planning.known_skeletons import skeleton_of
 from ..planning.located import located_components, scaled_bones
-from ..reading.chain_plan import ChainPlan, planned
+from ..reading.chain_plan import ChainPlan, plan_chain
 from ..reading.channels import (
     CHANNEL_SIZES,
     EULER_MODES,
@@ -55,7 +55,7 @@ def written_channels(
     is_locked = {name: read_flags(bones, f"lock_{name}", 3) for name in ("location", "scale")}
     channels: list[Channel] = []
     for spec in chains:
-        plan = planned(skeleton, spec)
+        plan = plan_chain(skeleton, spec)
         for bone in plan.written.tolist():
             prop, free = property_of_mode(int(pose.modes[bone])), ~_locked_rotation(pose, bone)
             name = skeleton.names[bone]

@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 from ..batches.batch_rigs import Members
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
-from ..batches.changes import Change
+from ..batches.changes import ChannelChange
 from ..batches.follow_batch import FollowBatch
-from ..batches.resting import Resting, find_resting
-from ..batches.rig_state import RigState, Specs, place
+from ..batches.resting import RestingChain, find_resting
+from ..batches.rig_state import RigState, Specs, update_bases
 from ..planning.live_chain import LiveChain
 from ..planning.located import located_bones
-from ..planning.order import Group, PlannedChain, above, are_planned_alike, levels
+from ..planning.order import Group, PlannedChain, are_planned_alike, find_levels, find_moving_groups
 from ..reading.channels import Pose
 from ..reading.refusals import Refused, listed
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import Update
-from ..reading.world import Order
+from ..reading.world import ObjectRows
 from ..trees.driven import BatchKey
-from ..trees.shared_bones import united
-from ..trees.uniting import driven_by
+from ..trees.shared_bones import group_chains
+from ..trees.uniting import unite_chains
 from .writer import LastWrite
 
 Batch = ChainBatch | FollowBatch
@@ -75,10 +75,10 @@ class GraphState:
     levels: list[Level] = field(default_factory=list)
     skeletons: dict[Fingerprint, Skeleton] = field(default_factory=dict)
     tied: dict[int, frozenset[int]] = field(default_factory=dict)
-    order: Order | None = None
+    order: ObjectRows | None = None
     refused: dict[tuple[int, int], str] = field(default_factory=dict)
     met: dict[int, LastWrite] = field(default_factory=dict)
-    resting: tuple[Resting, ...] = ()
+    resting: tuple[RestingChain, ...] = ()
     gone_back: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     has_solved: bool = False
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
@@ -102,7 +102,7 @@ class GraphState:
         state.read([], specs, update, self.skeletons, lambda *taken: taken[-1])
         if home is not None:
             state.pose = home
-        place([state])
+        update_bases([state])
         self.rigs[state.uid] = state
         self.assemble()
 
@@ -140,7 +140,9 @@ class GraphState:
             if level.carry is not None:
                 level.carry.recall(uids)
 
-    def note_rest(self, chain: Resting, changes: Sequence[Change], *, is_hand: bool) -> None:
+    def note_rest(
+        self, chain: RestingChain, changes: Sequence[ChannelChange], *, is_hand: bool
+    ) -> None:
         """Note which bones of a refused chain go back, if somebody has posed them."""
         key = chain.state.uid, chain.live_chain.index
         if not is_hand or key not in self.gone_back:
@@ -170,8 +172,8 @@ class GraphState:
         in_use = [state.skeleton for state in self.rigs.values()]
         self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
         if not are_planned_alike(chains, known):
-            self._groups, self._refused = united(chains)
-            self._numbers = levels(above(chains, self._groups))
+            self._groups, self._refused = group_chains(chains)
+            self._numbers = find_levels(find_moving_groups(chains, self._groups))
             self.refused = {
                 (chains[i].object.session_uid, chains[i].index): text
                 for i, text in self._refused.items()
@@ -180,7 +182,7 @@ class GraphState:
             self.gone_back = {key: bones for key, bones in gone_back if key in self.refused}
             anchors = [anchor for chain in chains for anchor in chain.anchors]
             self._anchors = frozenset(anchor.object.session_uid for anchor in anchors)
-            self._goes_on = any(chain.spec.goes_on for chain in chains)
+            self._goes_on = any(chain.spec.depends_on_time for chain in chains)
             self.tied = _tied(chains)
         self._fill_levels(placed)
 
@@ -194,7 +196,7 @@ class GraphState:
             state = placed[chosen[0]][0]
             rows, fits = [placed[i][1] for i in chosen], all([placed[i][2] for i in chosen])
             live_chains = tuple([state.live_chains[row] for row in rows])
-            driven = known.get(live_chains) or driven_by(live_chains, state.pose, state.joints)
+            driven = known.get(live_chains) or unite_chains(live_chains, state.pose, state.joints)
             alike = number, fits and driven.keeps_shape, driven.batch_key
             members = groups.setdefault(alike, [])
             # Armature objects come one after the other.
@@ -202,7 +204,7 @@ class GraphState:
                 members.append((state, []))
             members[-1][1].append((rows[driven.root_chain], driven))
         for (number, is_even, key), members in groups.items():
-            same = (batch for batch in batches if batch.is_of(members, is_even=is_even))
+            same = (batch for batch in batches if batch.is_compiled_from(members, is_even=is_even))
             batch = next(same, None)
             if batch is None:
                 is_dragged = key.drag is not None

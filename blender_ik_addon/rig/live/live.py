@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ..batches.batch import Ending
-from ..batches.changes import Change, note
-from ..batches.resting import Resting
-from ..batches.rig_state import RigState, Specs, Store, place
+from ..batches.batch import SolveSummary
+from ..batches.changes import ChannelChange, note
+from ..batches.resting import RestingChain
+from ..batches.rig_state import RigState, Specs, Store, update_bases
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
@@ -48,7 +48,7 @@ class Memory:
         outcomes: By graph of a viewport, armature object and chain: where to ask what its last
             solve did, or the text of an error.
         followed: By armature object: first bones, and what their anchors hold: objects and bones.
-        given_back: Armature objects with bones that chains have given a pose back since the last
+        restored_uids: Armature objects with bones that chains have given a pose back since the last
             update.
         flushing: Graphs whose animated values Blender copies to the originals.
     """
@@ -57,7 +57,7 @@ class Memory:
     written: dict[int, LastWrite] = field(default_factory=dict)
     outcomes: dict[GraphKey, dict[int, dict[int, Knowing | Refused]]] = field(default_factory=dict)
     followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
-    given_back: set[int] = field(default_factory=set)
+    restored_uids: set[int] = field(default_factory=set)
     flushing: set[GraphKey] = field(default_factory=set)
 
     def clear(self) -> None:
@@ -92,8 +92,8 @@ class Memory:
     def keep_animated(self, original: bpy.types.Object, update: Update) -> None:
         """Copy what animation gives an armature object, once, before anything of it is written."""
         uid = original.session_uid
-        if update.key not in self.flushing and uid not in update.kept:
-            update.kept.add(uid)
+        if update.key not in self.flushing and uid not in update.copied_armatures:
+            update.copied_armatures.add(uid)
             keep_animated_values(original, original.evaluated_get(update.depsgraph))
 
     def skeleton(self, key: GraphKey, uid: int) -> Skeleton | None:
@@ -113,13 +113,15 @@ class Memory:
         found = (self.outcome(graph, key) for graph in graphs)
         return next((outcome for outcome in found if outcome is not None), None)
 
-    def endings(self, graph: GraphKey, uid: int, indices: Iterable[int]) -> list[Ending | None]:
+    def summaries(
+        self, graph: GraphKey, uid: int, indices: Iterable[int]
+    ) -> list[SolveSummary | None]:
         """Return how the last solves of chains of an armature object ended, at the least cost.
 
         None without one, or if it failed.
         """
         asked = map(self.outcomes.get(graph, {}).get(uid, {}).get, indices)
-        return [who[0].ending(who[1]) if isinstance(who, tuple) else None for who in asked]
+        return [who[0].summary(who[1]) if isinstance(who, tuple) else None for who in asked]
 
     def live_chain(self, graph: GraphKey, key: ChainKey) -> LiveChain | None:
         """Return a chain as it was solved last; the same one until something of it changes."""
@@ -193,7 +195,7 @@ def update_chains(update: Update, source: Source) -> None:
         _read_rigs(graph, update, source, others)
         _solve_levels(graph, update, None)
     graph.has_solved = True
-    memory.given_back.clear()
+    memory.restored_uids.clear()
 
 
 def _catch_up(graph: GraphState, update: Update) -> None:
@@ -212,8 +214,8 @@ def _catch_up(graph: GraphState, update: Update) -> None:
     for level in graph.levels if others else ():
         for batch in level.batches:
             # What goes on from its last pose would answer for ever: it differs in each graph.
-            if not batch.goes_on:
-                batch.ask_anew(others)
+            if not batch.depends_on_time:
+                batch.request_solve(others)
 
 
 def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None) -> frozenset[int]:
@@ -227,10 +229,10 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
     Returns:
         Session uids of armature objects that were not written: they have other chains by now.
     """
-    unwritten: dict[int, list[Change]] = {}
+    unwritten: dict[int, list[ChannelChange]] = {}
     written: set[int] = set()
     others = frozenset[int]()
-    moment = moment_of(update, is_first=not graph.has_solved, given_back=memory.given_back)
+    moment = moment_of(update, is_first=not graph.has_solved, restored_uids=memory.restored_uids)
     for chain in graph.resting:
         changes = chain.changes(update.frame)
         _note_rest(graph, update, chain, changes)
@@ -254,7 +256,9 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
     return others | _write(unwritten, update, written)
 
 
-def _note_changes(changes: Iterable[Change], unwritten: dict[int, list[Change]]) -> None:
+def _note_changes(
+    changes: Iterable[ChannelChange], unwritten: dict[int, list[ChannelChange]]
+) -> None:
     """Note what is not as it should be, by armature object, until it is written."""
     for change in changes:
         note(change)
@@ -262,11 +266,11 @@ def _note_changes(changes: Iterable[Change], unwritten: dict[int, list[Change]])
 
 
 def _note_rest(
-    graph: GraphState, update: Update, chain: Resting, changes: Sequence[Change]
+    graph: GraphState, update: Update, chain: RestingChain, changes: Sequence[ChannelChange]
 ) -> None:
     """Note whether bones of a refused chain go back from a pose by hand, and tell of it."""
     state, index = chain.state, chain.live_chain.index
-    is_ours = update.is_new_frame or state.uid in memory.given_back
+    is_ours = update.is_new_frame or state.uid in memory.restored_uids
     graph.note_rest(chain, changes, is_hand=not (is_ours or _is_written_by_another(state)))
     outcomes = memory.outcomes.get(update.key, {}).get(state.uid, {})
     if index in outcomes:
@@ -298,7 +302,7 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, touched: froze
             ):
                 present[uid] = state
                 continue
-            is_posed_alone = uid in posed_by_frame and uid not in memory.given_back
+            is_posed_alone = uid in posed_by_frame and uid not in memory.restored_uids
             keyed = state.keys_of_pose(update) if is_posed_alone else None
             if keyed is not None and _is_posable(candidate, update):
                 present[uid] = state
@@ -321,7 +325,7 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, touched: froze
         specs = source.specs(state.object, update)
         state.read(names, specs, update, graph.skeletons, source.store)
     graph.recall({state.uid for state, _ in posed})
-    place([*[state for state, _ in stale], *[state for state, _ in posed]])
+    update_bases([*[state for state, _ in stale], *[state for state, _ in posed]])
     if present:
         update.ask_for_view_layers()
     has_changed = bool(stale or posed) or len(present) != len(graph.rigs)
@@ -349,12 +353,12 @@ def _place_again(level: Level, update: Update) -> bool:
         state.read_pose(update)
         # The pose has been written to since; what animation gave is known from the first look.
         state.animated = animated
-    return place([*states])
+    return update_bases([*states])
 
 
-def _changes(level: Level, moment: Moment, world: WorldMatrices) -> list[Change]:
+def _changes(level: Level, moment: Moment, world: WorldMatrices) -> list[ChannelChange]:
     """Solve the chains of a level; return what is not as it should be."""
-    changes: list[Change] = []
+    changes: list[ChannelChange] = []
 
     def is_foreign(state: RigState) -> bool:
         return not moment.is_new and _is_written_by_another(state)
@@ -375,7 +379,9 @@ def _is_written_by_another(state: RigState) -> bool:
     )
 
 
-def _write(unwritten: dict[int, list[Change]], update: Update, written: set[int]) -> frozenset[int]:
+def _write(
+    unwritten: dict[int, list[ChannelChange]], update: Update, written: set[int]
+) -> frozenset[int]:
     """Write what has been noted, once an armature object; return which have other chains by now.
 
     Args:

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..batches.changes import KINDS, Change
+from ..batches.changes import CHANNEL_KINDS, ChannelChange
 from ..reading.channels import (
     PROPERTY_SIZES,
     Channels,
@@ -56,7 +56,9 @@ def write_rotation(
     return written
 
 
-def write_pose(armature_object: bpy.types.Object, pose: Pose, changes: Sequence[Change]) -> Written:
+def write_pose(
+    armature_object: bpy.types.Object, pose: Pose, changes: Sequence[ChannelChange]
+) -> Written:
     """Write changes of one armature object, and tag its pose for evaluation.
 
     Args:
@@ -68,7 +70,7 @@ def write_pose(armature_object: bpy.types.Object, pose: Pose, changes: Sequence[
         What the properties that were written hold now.
     """
     written: Written = {}
-    for kind in KINDS:
+    for kind in CHANNEL_KINDS:
         own = [each for each in changes if each.kind == kind]
         if kind == "channels" and TELLS_OF_BULK_WRITES and pose.has_only_quaternions:
             whole = written["rotation_quaternion"] = pose.channels.ravel()

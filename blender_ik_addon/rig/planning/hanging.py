@@ -18,7 +18,7 @@ Generations = tuple[tuple[slice, Indices | slice | None], ...]
 
 
 @dataclass(frozen=True)
-class Hanging:
+class BoneHierarchy:
     """Hierarchy of the k bones that E chains write, parents first; a chain alone has E = 1.
 
     Attributes:
@@ -82,7 +82,7 @@ class Hanging:
         return [0, *self.parents[1 : self.count], *self.carriers]
 
     @cached_property
-    def on_ways(self) -> Array:
+    def is_on_way(self) -> Array:
         """One for the joints on the way to each effector, otherwise zero, shape (n + E, E)."""
         is_on_way = np.zeros((len(self.above), len(self.carriers)))
         for chain, carrier in enumerate(self.carriers):
@@ -114,27 +114,27 @@ class Hanging:
         return limb_rows[-1] if len(limb_rows) > 1 else 0
 
 
-Hung = tuple[Indices, Hanging]
+OrderedBones = tuple[Indices, BoneHierarchy]
 """Indices of bones, parents first, and their hierarchy."""
 
 
-def hanging_of(plans: Sequence[ChainPlan]) -> Hung:
+def hanging_of(plans: Sequence[ChainPlan]) -> OrderedBones:
     """Return the bones that chains write together; the same record for the same plans."""
     key, cache = tuple([id(plan) for plan in plans]), plans[0].skeleton.hangings
-    cached: tuple[Hung, Sequence[ChainPlan]] | None = cache.get(key)
+    cached: tuple[OrderedBones, Sequence[ChainPlan]] | None = cache.get(key)
     if cached is None:
         # Hold the plans too: without them other plans could get their ids.
         cached = cache[key] = _hanging_of(plans), plans
     return cached[0]
 
 
-def _hanging_of(plans: Sequence[ChainPlan]) -> Hung:
+def _hanging_of(plans: Sequence[ChainPlan]) -> OrderedBones:
     skeleton, (bones, count) = plans[0].skeleton, _order(plans)
     row_of = {bone: row for row, bone in enumerate(bones)}
     rows = [[row_of[bone] for bone in plan.written.tolist()] for plan in plans]
     tips = [chain[plan.tip_row] for chain, plan in zip(rows, plans, strict=True)]
     turns = skeleton.frames.use_inherit_rotation[bones[1:count]]
-    return np.array(bones), Hanging(
+    return np.array(bones), BoneHierarchy(
         parents=tuple(row_of.get(int(skeleton.parents[bone]), -1) for bone in bones),
         count=count,
         carriers=tuple(
@@ -169,8 +169,8 @@ def _order(plans: Sequence[ChainPlan]) -> tuple[list[int], int]:
     return bones, len(bones) - len(order_of)
 
 
-def lying(
-    plans: Sequence[ChainPlan], hung: Hung, location: Callable[[Indices], Array]
+def find_heads_and_effectors(
+    plans: Sequence[ChainPlan], hung: OrderedBones, location: Callable[[Indices], Array]
 ) -> tuple[Array, Array]:
     """Return heads and effectors of chains in the spaces of posed bones.
 

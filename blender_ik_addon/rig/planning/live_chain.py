@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import BoneJoints, read_joints
-from ..reading.chain_plan import ChainPlan, planned
+from ..reading.chain_plan import ChainPlan, plan_chain
 from ..reading.spec import ChainSpec
 from .known_skeletons import skeleton_of
 from .order import PlannedChain
@@ -74,11 +74,11 @@ class LiveChain(PlannedChain):
         )
 
     @property
-    def may_grow(self) -> bool:
+    def can_grow(self) -> bool:
         """Whether any bone of the chain itself grows."""
         if self.stretch is None:
             return False
-        return bool(self.stretch.of_first(len(self.plan.by_itself.written)).may_grow)
+        return bool(self.stretch.of_first(len(self.plan.by_itself.written)).can_grow)
 
     @property
     def only_rotates(self) -> bool:
@@ -111,7 +111,7 @@ def known_chain(
     """
     if isinstance(known, LiveChain):
         return known.plan, known.joints
-    plan = planned(skeleton_of(armature_object), known)
+    plan = plan_chain(skeleton_of(armature_object), known)
     return plan, chain_joints(read_joints(armature_object), plan, known)
 
 

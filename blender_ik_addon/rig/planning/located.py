@@ -96,7 +96,7 @@ def dragged_root(plan: ChainPlan, spec: ChainSpec) -> int:
     return int(root[0])
 
 
-def moved_whole(plan: ChainPlan, spec: ChainSpec) -> int:
+def find_moved_root(plan: ChainPlan, spec: ChainSpec) -> int:
     """Return the bone whose whole location a chain or its body writes; -1 for none."""
     return dragged_root(plan, spec) if spec.is_dragged else plan.body_root
 
@@ -107,7 +107,7 @@ def located_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     Raises:
         RigError: If a joint of the chain cannot be used; the text says what to do next.
     """
-    whole = frozenset({moved_whole(plan, spec)}) - {-1}
+    whole = frozenset({find_moved_root(plan, spec)}) - {-1}
     return whole if spec.is_dragged else sliding_bones(plan, spec) | whole
 
 
@@ -119,7 +119,7 @@ def scaled_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
 def located_components(plan: ChainPlan, spec: ChainSpec) -> dict[int, tuple[int, ...]]:
     """Return the location components that a chain writes, by bone; as ``located_bones``."""
     skeleton = plan.skeleton
-    whole = moved_whole(plan, spec)
+    whole = find_moved_root(plan, spec)
     components: dict[int, tuple[int, ...]] = {}
     for bone in sorted(located_bones(plan, spec)):
         axes = slide_axes(skeleton, np.array([bone]))[0]

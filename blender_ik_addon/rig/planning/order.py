@@ -83,7 +83,7 @@ def are_planned_alike(chains: Sequence[PlannedChain], former: Sequence[PlannedCh
     )
 
 
-def above(
+def find_moving_groups(
     chains: Sequence[PlannedChain],
     groups: Sequence[Group],
     points_of: Callable[[PlannedChain], Collection[Point]] = lambda chain: chain.moved_by.points,
@@ -108,7 +108,7 @@ def above(
     return moving_groups
 
 
-def levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
+def find_levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
     """Return the level of every group, which depends only on groups of lower levels.
 
     Groups in a ring have no such order; they stay in the given order.
@@ -127,7 +127,7 @@ def levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
     return [visit(i, frozenset()) for i in range(len(moved_by))]
 
 
-def closing_chain(
+def find_closing_chain(
     chains: Sequence[PlannedChain], groups: Sequence[Group]
 ) -> tuple[int, int] | None:
     """Return the last chain that closes a ring, and one that follows it in turn; None without one.
@@ -140,9 +140,9 @@ def closing_chain(
         chains: All chains.
         groups: Chains that are solved together.
     """
-    if not _find_ringed(above(chains, groups)):
+    if not _find_ringed(find_moving_groups(chains, groups)):
         return None
-    moved_by = above(chains, groups, _without_drivers)
+    moved_by = find_moving_groups(chains, groups, _without_drivers)
     ringed = _find_ringed(moved_by)
     if not ringed:
         return None

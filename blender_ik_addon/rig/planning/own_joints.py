@@ -9,11 +9,11 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import FREE
-from ..reading.bone_joints import MOST_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
+from ..reading.bone_joints import MAX_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
 from ..reading.chain_plan import ChainPlan
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
-from ..reading.spec import ChainSpec, OwnJoint, RelativeTo
+from ..reading.spec import ChainSpec, JointSpec, RelativeTo
 from .acting_forces import creature_of
 
 Y_AXIS = np.array([0.0, 1.0, 0.0])
@@ -98,7 +98,7 @@ def cones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     return frozenset(plan.written[rows].tolist())
 
 
-def _set_joints(joints: BoneJoints, by_row: dict[int, OwnJoint], plan: ChainPlan) -> BoneJoints:
+def _set_joints(joints: BoneJoints, by_row: dict[int, JointSpec], plan: ChainPlan) -> BoneJoints:
     """Return the joints of written bones with the chain's joints in their rows."""
     is_locked, stiffness = joints.is_locked.copy(), joints.stiffness.copy()
     low, high = joints.low.copy(), joints.high.copy()
@@ -109,7 +109,7 @@ def _set_joints(joints: BoneJoints, by_row: dict[int, OwnJoint], plan: ChainPlan
         _check_ranges(joint, plan.skeleton.names[bone])
         is_locked[row] = np.logical_not(FREE[joint.kind])
         low[row], high[row], slides[row] = joint.low, joint.high, joint.slide
-        stiffness[row] = np.minimum(joint.stiffness, MOST_STIFFNESS)
+        stiffness[row] = np.minimum(joint.stiffness, MAX_STIFFNESS)
         if joint.relative_to is not RelativeTo.REST:
             zero[row] = _straight_on(plan.skeleton, bone)
     is_rest = bool((zero == NOT_TURNED).all())
@@ -123,13 +123,13 @@ def _set_joints(joints: BoneJoints, by_row: dict[int, OwnJoint], plan: ChainPlan
     )
 
 
-def _find_rows(plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
+def _find_rows(plan: ChainPlan, spec: ChainSpec) -> dict[int, JointSpec]:
     """Return the joints of a chain by the row of the written bone that they limit.
 
     Joints of existing bones outside the chain wait there until the chain is longer again.
     """
     rows = {bone: row for row, bone in enumerate(plan.written.tolist())}
-    by_row: dict[int, OwnJoint] = {}
+    by_row: dict[int, JointSpec] = {}
     for joint in spec.joints:
         row = rows.get(_bone_of(joint, plan.skeleton))
         if row is None:
@@ -151,7 +151,7 @@ def _find_rows(plan: ChainPlan, spec: ChainSpec) -> dict[int, OwnJoint]:
     return by_row
 
 
-def _bone_of(joint: OwnJoint, skeleton: Skeleton) -> int:
+def _bone_of(joint: JointSpec, skeleton: Skeleton) -> int:
     if not joint.bone:
         raise RigError("A joint of this chain has no bone: choose its bone or remove it.")
     bone = skeleton.index.get(joint.bone)
@@ -163,7 +163,7 @@ def _bone_of(joint: OwnJoint, skeleton: Skeleton) -> int:
     return bone
 
 
-def _check_ranges(joint: OwnJoint, name: str) -> None:
+def _check_ranges(joint: JointSpec, name: str) -> None:
     ranges = zip((*joint.low, joint.slide[0]), (*joint.high, joint.slide[1]), strict=True)
     for axis, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
         if least > greatest:

@@ -13,7 +13,7 @@ from ..reading.animation import driven_paths
 from ..reading.bone_joints import BoneJoints
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from ..reading.skeleton import Skeleton
 from .order import PlannedChain
 
@@ -22,7 +22,7 @@ MIN_AXIS_COMPONENT = 1e-6
 
 
 @dataclass(frozen=True)
-class ChainSlide(Alike):
+class ChainSlide(BatchRecord):
     """Ranges and axes of the slides of the k written bones of one chain, or of B chains.
 
     A slide is counted in the unit of the bone's location channels, along the Y axis of its rest

@@ -13,7 +13,7 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Integers, Pose, converted
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
-from .located import moved_whole, scaled_bones
+from .located import find_moved_root, scaled_bones
 from .order import PlannedChain
 
 VectorName = Literal["scale", "location"]
@@ -124,7 +124,7 @@ def stored_bones(
         spec: Settings of the chain; if bones grow, scales are stored as well.
         located: Bones whose location is stored as well.
     """
-    whole, grows = moved_whole(plan, spec), scaled_bones(plan, spec)
+    whole, grows = find_moved_root(plan, spec), scaled_bones(plan, spec)
     return tuple(
         StoredBone(
             name=plan.skeleton.names[bone],
@@ -152,7 +152,7 @@ def completed(
     pairs = match_stored(stored, plan)
     grows = scaled_bones(plan, spec)
     if grows or located:
-        whole = moved_whole(plan, spec)
+        whole = find_moved_root(plan, spec)
         lacking = {bone.name: index for index, bone in pairs.items() if bone is not None}
 
         def filled(bone: StoredBone) -> StoredBone:

@@ -12,7 +12,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.kinematics.reach import distances_in_reach
 from ..reading.channels import read_flags, read_floats
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 
 # Least cosine between segment and Y axis; a bone with less gains little by growing along Y.
 MIN_COSINE = 0.5
@@ -44,7 +44,7 @@ def read_stretch(armature_object: bpy.types.Object) -> BoneStretch:
 
 
 @dataclass(frozen=True)
-class ChainStretch(Alike):
+class ChainStretch(BatchRecord):
     """Stretch settings of the k written bones of one chain, or of B chains.
 
     Attributes:
@@ -65,7 +65,7 @@ class ChainStretch(Alike):
         return ChainStretch(*values, self.use_keep_volume)
 
     @property
-    def may_grow(self) -> Flags:
+    def can_grow(self) -> Flags:
         """Whether any bone grows, shape (...)."""
         return (self._weights > 0.0).any(axis=-1)
 

@@ -22,12 +22,12 @@ from ...core.solving.compiled_chains import compile_chains
 from ..frames.base_start import BaseChain, BaseStart, into_local
 from ..frames.bases import Bases, point_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
-from ..frames.chain_poses import LENGTHS_AGREE, angles_between
+from ..frames.chain_poses import LENGTH_ROUNDING, angles_between
 from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..reading.rows import Rows
 from ..trees.driven import Driven
-from .solved import Asked, Solved, find_statuses
+from .solved import Solved, SolveInputs, find_statuses
 
 # Most cached selections of chains, and most chains of a cached selection.
 MAX_CACHED_STARTS, MAX_CACHED_ROWS = 64, 24
@@ -61,23 +61,23 @@ class BaseSolve:
         self.settings = BatchSettings.of(driven)
         self._chain = BaseChain.of(driven)
         local = self.settings.start
-        lengths = np.linalg.norm(np.diff(self._chain.laid(local).joints, axis=1), axis=2)
-        self._slack = LENGTHS_AGREE * lengths.sum(axis=1)
+        lengths = np.linalg.norm(np.diff(self._chain.pose(local).joints, axis=1), axis=2)
+        self._slack = LENGTH_ROUNDING * lengths.sum(axis=1)
         forces = forces_on([chain.specs[0] for chain in driven], lengths)
         self._forces = self.settings.with_optimum(forces, slice(None))
         self._start = self._compile_start(slice(None), local, self.settings.stored)
         self._cached_starts: dict[bytes, BaseStart] = {}
 
-    def solved(self, inputs: Asked, bases: Bases) -> Solved:
+    def solved(self, inputs: SolveInputs, bases: Bases) -> Solved:
         """Return the result for some of the chains, which have these bases."""
         return self._find_result(bases, self.turned(inputs, bases))
 
-    def turned(self, inputs: Asked, bases: Bases) -> Turned:
+    def turned(self, inputs: SolveInputs, bases: Bases) -> Turned:
         """Return the solution as local rotations, before influence and locks."""
         settings, is_all = self.settings, len(inputs.rows) == len(self.settings)
         pick: Rows = slice(None) if is_all else inputs.rows
         if settings.is_current:
-            resumed = settings.resumed(pick, inputs.present, inputs.whole)
+            resumed = settings.recover_solution(pick, inputs.present, inputs.whole)
             start = self._compile_start(pick, resumed, inputs.present)
         else:
             start = self._find_start(pick)
@@ -114,7 +114,7 @@ class BaseSolve:
     def _compile_start(self, pick: Rows, local: Array, near: Array) -> BaseStart:
         """Return some chains with a start pose, and the channels (b, k, 4) to stay near."""
         settings, chain = self.settings, self._chain.take(pick)
-        posed, joints, forces = chain.laid(local), settings.joints, self._forces
+        posed, joints, forces = chain.pose(local), settings.joints, self._forces
         chains = Chains(
             posed.joints,
             rotation.rotate(posed.posed[:, 0], chain.hints),
@@ -135,7 +135,7 @@ class BaseSolve:
 
     def _find_bend(self, chain: BaseChain, local: Array) -> tuple[Array, Array]:
         """Return the joints (b, n, 3) that bend, and the bend directions of straight chains."""
-        posed = chain.laid(local)
+        posed = chain.pose(local)
         joints = posed.joints[:, :-1] if self.settings.plan.bends_without_tip else posed.joints
         return joints, rotation.rotate(posed.posed[:, 0], chain.hints)
 
@@ -155,16 +155,18 @@ class BaseSolve:
 
     def _find_orientations(self, from_world: Array, targets: Array) -> Array:
         """Return the orientations wxyz of targets in the bases; arbitrary ones if not needed."""
-        if self.settings.carried is None and not self.settings.like.turning:
+        if self.settings.carried is None and not self.settings.first.turning_chains:
             return np.empty((len(targets), 4))
         matrices = from_world[:, :, :3] @ targets[:, :3, :3]
         if not self._is_in_floats:
-            return rotation.quaternion_from_shown(matrices)
-        return np.array([quaternions.from_shown(FLOATS, matrix) for matrix in matrices.tolist()])
+            return rotation.quaternion_from_any_matrix(matrices)
+        return np.array(
+            [quaternions.from_any_matrix(FLOATS, matrix) for matrix in matrices.tolist()]
+        )
 
     def _find_tip_turns(self, start: Array, targets: Array) -> Array | None:
         """Return the turns of tip bones from the start pose to their targets' orientations."""
-        if not self.settings.like.turning:
+        if not self.settings.first.turning_chains:
             return None
         if not self._is_in_floats:
             return rotation.multiply(targets, rotation.conjugate(start))
@@ -201,7 +203,7 @@ class BaseSolve:
         local = np.concatenate((local, start_local[:, -1:]), axis=1)
         if tips is None:
             return local, no_gaps + solutions.tip_gap
-        frame = self._chain.take(pick).laid(local).rest[:, -1]
+        frame = self._chain.take(pick).pose(local).rest[:, -1]
         goal = rotation.multiply(tips, start.tip)
         goal = rotation.multiply(rotation.conjugate(frame), goal)
         goal = rotation.interpolate(start_local[:, -1], goal, weight)
@@ -215,7 +217,7 @@ class BaseSolve:
         channels, is_held, is_moved = settings.finished(pick, local, near)
         points, gaps = solutions.joint_positions, solutions.residual
         if is_moved.any():
-            posed = self._chain.take(pick).laid(settings.local_of(channels))
+            posed = self._chain.take(pick).pose(settings.local_of(channels))
             points = np.where(is_moved[:, None, None], posed.joints, points)
             distances = np.linalg.norm(points[:, -1] - ends, axis=1)
             gaps = np.where(is_moved, distances, gaps)
@@ -227,7 +229,7 @@ class BaseSolve:
         return Solved(
             channels=channels,
             whole=local,
-            is_kept=is_held,
+            is_held_by_lock=is_held,
             residuals=residuals[:, None],
             iterations=solutions.iterations,
             status_codes=codes[:, None],

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from .solved import Codes
 
 
 @dataclass(frozen=True)
-class Stand(Alike):
+class DragState(BatchRecord):
     """State of b dragged chains at full influence, and the channels that they show.
 
     Channels of chains that have been dragged are float32, as Blender stores them.
@@ -37,7 +37,7 @@ class Stand(Alike):
 
 
 @dataclass(frozen=True)
-class Drag(Alike):
+class DragTask(BatchRecord):
     """Inputs of a drag of b chains of a batch.
 
     Attributes:
@@ -50,4 +50,4 @@ class Drag(Alike):
     rows: Indices
     targets: Array
     home: Array
-    start: Stand
+    start: DragState

@@ -18,7 +18,7 @@ from ..frames.chain_poses import ChainPoses
 from ..reading.moment import Moment
 from ..reading.rows import take_rows
 from ..reading.spec import ChainSpec, Easing
-from .easing import Stance, eased
+from .easing import JointPose, eased
 from .free_solving import SolvedPoses
 from .history import Memento
 
@@ -43,8 +43,8 @@ class Step(NamedTuple):
     seconds: float
     inputs: bytes
     spec: ChainSpec
-    now: Stance | None = None
-    before: Stance | None = None
+    now: JointPose | None = None
+    before: JointPose | None = None
 
 
 class Eased(NamedTuple):
@@ -52,15 +52,15 @@ class Eased(NamedTuple):
 
     Attributes:
         now: Pose of the chain.
-        wanted: Pose that the chain aimed at.
+        target: Pose that the chain aimed at.
         start: Start pose of the solve.
         inputs: As in ``Step``.
         spec: Settings of the chain.
     """
 
-    now: Stance
-    wanted: Stance
-    start: Stance
+    now: JointPose
+    target: JointPose
+    start: JointPose
     inputs: bytes
     spec: ChainSpec
 
@@ -79,13 +79,13 @@ def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inpu
     """
     if last is None:
         return Step(0.0, inputs, spec)
-    state, frames = last.kept, moment.frame - last.frame
+    state, frames = last.state, moment.frame - last.frame
     if frames == 0.0:
         is_same = inputs == state.inputs and spec == state.spec
-        return Step(0.0 if is_same else moment.seconds, inputs, spec, state.now, state.wanted)
+        return Step(0.0 if is_same else moment.seconds, inputs, spec, state.now, state.target)
     # Drags at the first frame are not part of the motion that begins there.
     now = state.start if last.frame == moment.first else state.now
-    return Step(frames * moment.seconds, inputs, spec, now, state.wanted)
+    return Step(frames * moment.seconds, inputs, spec, now, state.target)
 
 
 def step_poses(
@@ -143,14 +143,14 @@ def step_poses(
 
 
 def _ease(
-    now: Stance,
-    before: Stance,
-    target: Stance,
+    now: JointPose,
+    before: JointPose,
+    target: JointPose,
     sizes: Array,
     easing: Easing,
     steps: Sequence[Step],
     joints: ChainJoints,
-) -> Stance:
+) -> JointPose:
     """Return the poses of chains after their steps; steps of the same time go together."""
     seconds, result = np.array([step.seconds for step in steps]), now
     for duration in np.unique(seconds).tolist():
@@ -160,7 +160,7 @@ def _ease(
     return result
 
 
-def _stack_states(states: Sequence[Stance | None], otherwise: Stance) -> Stance:
+def _stack_states(states: Sequence[JointPose | None], otherwise: JointPose) -> JointPose:
     """Return states as one record; a row of ``otherwise`` replaces a missing or different one."""
     turn, way = otherwise.turn.copy(), otherwise.way.copy()
     for row, state in enumerate(states):
@@ -169,7 +169,7 @@ def _stack_states(states: Sequence[Stance | None], otherwise: Stance) -> Stance:
         # Bones that slide or grow now may not have done so then.
         if (state.turn.shape[1:], state.way.shape[1:]) == (turn.shape[1:], way.shape[1:]):
             turn[row], way[row] = state.turn[0], state.way[0]
-    return Stance(turn, way)
+    return JointPose(turn, way)
 
 
 def _clear(flags: Flags | None, rows: Flags) -> Flags | None:
@@ -178,7 +178,7 @@ def _clear(flags: Flags | None, rows: Flags) -> Flags | None:
     return flags & ~rows.reshape(-1, *(1,) * (flags.ndim - 1))
 
 
-def _read_pose(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> Stance:
+def _read_pose(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> JointPose:
     """Return the turns of chains, and their slides and scales, if any."""
     turn = joints.turns_of(rotation.quaternion_from_matrix(poses.rotations))
     parts = [np.empty((len(turn), 0))]
@@ -186,10 +186,10 @@ def _read_pose(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> S
         parts.append(poses.slides)
     if frames.stretch is not None:
         parts.append(poses.scale.reshape(len(turn), -1))
-    return Stance(turn, np.concatenate(parts, axis=1))
+    return JointPose(turn, np.concatenate(parts, axis=1))
 
 
-def _find_gaps(one: Stance, other: Stance, sizes: Array) -> Array:
+def _find_gaps(one: JointPose, other: JointPose, sizes: Array) -> Array:
     """Return the largest angle or displacement between poses, radians or shares of sizes, (b,)."""
     between = rotation.multiply(rotation.conjugate(one.turn), other.turn)
     angles = 2.0 * np.linalg.norm(between[..., 1:], axis=-1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from ..reading.spec import Easing
 
 # Longest time step in seconds; the aim does not move within a step.
@@ -20,7 +20,7 @@ MAX_SPANS = 2400
 
 
 @dataclass(frozen=True)
-class Stance(Alike):
+class JointPose(BatchRecord):
     """Joint rotations and displacements of B chains.
 
     Attributes:
@@ -33,14 +33,14 @@ class Stance(Alike):
 
 
 def eased(
-    start: Stance,
-    former_target: Stance,
-    target: Stance,
+    start: JointPose,
+    former_target: JointPose,
+    target: JointPose,
     sizes: Array,
     easing: Easing,
     seconds: float,
     clamped: Callable[[Array], Array],
-) -> Stance:
+) -> JointPose:
     """Return the poses of chains some time later.
 
     Args:
@@ -63,7 +63,7 @@ def eased(
         turn = clamped(_ease_turns(turn, aim, easing, seconds / count))
         left = former_target.way + share * (target.way - former_target.way) - way
         way = way + _find_covered_share(np.abs(left) / sizes, easing, seconds / count) * left
-    return Stance(turn, way)
+    return JointPose(turn, way)
 
 
 def _ease_turns(turn: Array, aim: Array, easing: Easing, seconds: float) -> Array:

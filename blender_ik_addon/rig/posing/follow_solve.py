@@ -21,14 +21,14 @@ from ..frames.bases import point_in_base
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
-from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.framing import framed
+from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
+from ..frames.framing import build_frames
 from ..frames.places import Places
 from ..planning.checks import check_segments
 from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
 from ..trees.driven import Driven
-from .drags import Drag, Stand
+from .drags import DragState, DragTask
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
 from .solved import REACHED, USED_UP, Codes, Solved, find_statuses
@@ -103,11 +103,11 @@ class FollowSolve:
         self._led_end = -1 if options.lead is Lead.TIP else 0
         # Index of the end that is placed: it determines where the whole chain is.
         self._placed_end = -1 - self._led_end if options.use_anchor else self._led_end
-        self._frames = framed(driven)
+        self._frames = build_frames(driven)
         roots = [chain.skeleton.head_by_location(int(chain.bones[0])) for chain in driven]
         self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 
-    def dragged(self, drag: Drag, places: Places) -> tuple[Solved, Stand]:
+    def dragged(self, drag: DragTask, places: Places) -> tuple[Solved, DragState]:
         """Drag the led ends of some of the chains to their targets.
 
         They go straight there. Bones swing by the shortest rotations; poles and rotations of
@@ -152,7 +152,7 @@ class FollowSolve:
         solved = self._measure(drag, places, shown, codes, holds, is_held)
         float32: Any = np.float32
         stored = float32(channels), float32(shown.channels), float32(shown.location)
-        return solved, Stand(turns, location, *stored, codes, holds)
+        return solved, DragState(turns, location, *stored, codes, holds)
 
     def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
         """Return as bytes what a drag depends on besides the last pose, to compare."""
@@ -174,7 +174,7 @@ class FollowSolve:
     def _find_gaps(self, poses: ChainPoses, goal: Array) -> Array:
         """Return the distances (b,) from led ends to goals; zero for those that have arrived."""
         gaps = _length(goal - poses.joints[:, self._led_end])
-        return np.where(gaps > LENGTHS_AGREE * self._find_reach(poses), gaps, 0.0)
+        return np.where(gaps > LENGTH_ROUNDING * self._find_reach(poses), gaps, 0.0)
 
     def _clamp(self, frames: ChainFrames, turns: Array, joints: ChainJoints | None) -> ChainPoses:
         """Return the start poses, inside the ranges of joints."""
@@ -215,7 +215,7 @@ class FollowSolve:
         chains = Chains(poses.joints, None, core_joints)
         solutions = solve_as(chains, frames.compiled, Goals(goal), self._options)
         if joints is None or solutions.local_rotations_wxyz is None:
-            return frames.laid_along(poses, solutions, None, 0.0)
+            return frames.aligned_with(poses, solutions, None, 0.0)
         rotations = poses.rotations.copy()
         local = joints.local_of(solutions.local_rotations_wxyz)
         rotations[:, : local.shape[1]] = rotation.matrix_from_quaternion(local)
@@ -244,7 +244,7 @@ class FollowSolve:
         start = poses.take(rows)
         start = replace(start, joints=start.joints + (root - start.joints[:, 0])[:, None])
         # Without restarts: the solve continues from the present pose.
-        options = SolveOptions(tolerance=LENGTHS_AGREE * reach, use_finish=False)
+        options = SolveOptions(tolerance=LENGTH_ROUNDING * reach, use_finish=False)
         posing = Posing(replace(frames.take(rows), root=root), start, Goals(end), options)
         if joints is None:
             solved = solve_freely(posing)
@@ -269,7 +269,7 @@ class FollowSolve:
             poses = poses.put(locked, self._place(posed, poses.joints[locked, self._placed_end]))
         return poses, channels, is_held & self._options.use_anchor
 
-    def _blend(self, frames: ChainFrames, roots: Heads, full: Dragged, drag: Drag) -> Dragged:
+    def _blend(self, frames: ChainFrames, roots: Heads, full: Dragged, drag: DragTask) -> Dragged:
         """Return the poses and root locations after influence.
 
         Chains with full influence keep their channels. Locks of quaternions hold Euler angles, of
@@ -291,7 +291,7 @@ class FollowSolve:
         return Dragged(full.poses.put(partial, posed), turns, location, channels)
 
     def _measure(
-        self, drag: Drag, places: Places, pose: Dragged, codes: Codes, holds: Flags, held: Flags
+        self, drag: DragTask, places: Places, pose: Dragged, codes: Codes, holds: Flags, held: Flags
     ) -> Solved:
         """Return the result, measured on the written pose."""
         settings, rows, reach = self.settings, drag.rows, self._find_reach(pose.poses)
@@ -300,13 +300,13 @@ class FollowSolve:
             places.to_world[rows], pose.poses.joints[:, self._led_end] - goal
         )
         residuals, unit = _length(gaps), places.unit[rows]
-        has_arrived = residuals - LENGTHS_AGREE * unit * reach <= settings.tolerance[rows, 0]
+        has_arrived = residuals - LENGTH_ROUNDING * unit * reach <= settings.tolerance[rows, 0]
         is_blended = settings.shares[rows, 0] < 1.0
         # Without an anchor only the rounding of large coordinates in float64 leaves a gap.
         codes = find_statuses(codes, has_arrived, is_blended, held.any(axis=1))
         return Solved(
             channels=pose.channels,
-            is_kept=held,
+            is_held_by_lock=held,
             residuals=residuals[:, None],
             iterations=np.zeros(len(rows), dtype=np.int64),
             status_codes=codes[:, None],

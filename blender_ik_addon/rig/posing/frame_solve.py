@@ -19,11 +19,11 @@ from ..frames.bases import points_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
-from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.framing import framed
+from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
+from ..frames.framing import build_frames
 from ..frames.places import Places
-from ..frames.side import flips
-from ..frames.tips import Tips, turned_goals
+from ..frames.side import find_flips
+from ..frames.tips import TipGoals, add_tip_turns
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.checks import check_segments
 from ..planning.stretch import ChainStretch
@@ -34,7 +34,7 @@ from ..trees.driven import Driven
 from .eased_poses import Eased, step_poses
 from .free_solving import Posing, SolvedPoses, free_chains_for_core, solve_freely
 from .jointed_solving import AGREES, chains_for_core, solve_with_joints, turn_tips
-from .solved import Asked, Solved, find_statuses
+from .solved import Solved, SolveInputs, find_statuses
 
 
 class FrameSolve:
@@ -49,10 +49,10 @@ class FrameSolve:
         """
         self.settings = settings = BatchSettings.of(driven)
         self._driven, self._joints = driven, settings.joints
-        self._frames = framed(driven, is_even=is_even)
+        self._frames = build_frames(driven, is_even=is_even)
         if settings.is_tree:
             self._levers = np.array([tree.levers for tree in driven])
-            free = free_bones(len(settings.like.bones))
+            free = free_bones(len(settings.first.bones))
             self._joints = settings.joints or ChainJoints.of([free] * len(driven))
         # Start poses of all chains: frames, start channels, poses, and the chains for the core.
         self._cached_start: tuple[ChainFrames, Array, ChainPoses, Chains | None] | None = None
@@ -67,7 +67,7 @@ class FrameSolve:
             return self._frames.floating is not None
         return self._frames.slide.moves_root
 
-    def solved(self, inputs: Asked, places: Places) -> tuple[Solved, list[Eased]]:
+    def solved(self, inputs: SolveInputs, places: Places) -> tuple[Solved, list[Eased]]:
         """Return the result for some of the chains or trees, and what they remember if they ease.
 
         Raises:
@@ -83,7 +83,7 @@ class FrameSolve:
             solved, stepped = self._step(inputs, places, frames)
         return self._find_result(inputs, places, frames, solved), stepped
 
-    def posed(self, inputs: Asked, places: Places) -> SolvedPoses:
+    def posed(self, inputs: SolveInputs, places: Places) -> SolvedPoses:
         """Return the solved poses before influence and locks."""
         return self._solve(inputs, places, self._place_frames(places, inputs.rows))[1]
 
@@ -98,11 +98,11 @@ class FrameSolve:
         return replace(frames, parent=above[:, :3, :3], root=root)
 
     def _solve(
-        self, inputs: Asked, places: Places, frames: ChainFrames
+        self, inputs: SolveInputs, places: Places, frames: ChainFrames
     ) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of chains or trees."""
         settings, rows = self.settings, inputs.rows
-        posing = self._ask(inputs, places, frames)
+        posing = self._make_posing(inputs, places, frames)
         if frames.stretch is not None:
             posing = _grow(posing, frames.stretch)
         if self._joints is None:
@@ -114,21 +114,23 @@ class FrameSolve:
         solved = turn_tips(posing, solved, None if settings.joints is None else joints)
         return posing.start, _revert_worse(posing, solved)
 
-    def _ask(self, inputs: Asked, places: Places, frames: ChainFrames) -> Posing:
+    def _make_posing(self, inputs: SolveInputs, places: Places, frames: ChainFrames) -> Posing:
         """Return goals, options and start poses in the spaces of places."""
         settings, rows = self.settings, inputs.rows
         start, chains = self._start(inputs, frames)
         options = settings.options.per_unit(places.unit).take(rows)
         if not settings.is_tree and not settings.spec.has_side:
-            flipped = flips(settings, places, rows, frames, start)
+            flipped = find_flips(settings, places, rows, frames, start)
             options = replace(options, use_flip_bend=flipped)
         goals, tips = self._goals_of(inputs, places, frames, start), self._tips_of(inputs, places)
         return Posing(frames, start, goals, options, tips, chains=chains)
 
-    def _start(self, inputs: Asked, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
+    def _start(self, inputs: SolveInputs, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
         """Return the start poses, and the chains for the core; cached while they stay the same."""
         settings, rows = self.settings, inputs.rows
-        local = settings.begun(rows, inputs.present, inputs.whole, goes_on=inputs.goes_on)
+        local = settings.start_rotations(
+            rows, inputs.present, inputs.whole, use_present=inputs.use_present
+        )
         slides = self._start_slides(inputs, frames)
         channels = local if slides is None else np.concatenate((local, slides[..., None]), axis=2)
         if self._cached_start is not None:
@@ -159,7 +161,7 @@ class FrameSolve:
             return free_chains_for_core(frames, start, start.joints)
         return chains_for_core(frames, start, self._joints.take(rows))
 
-    def _start_slides(self, inputs: Asked, frames: ChainFrames) -> Array | None:
+    def _start_slides(self, inputs: SolveInputs, frames: ChainFrames) -> Array | None:
         """Return the slides to start from, shape (b, k); None if nothing slides.
 
         As for rotations, present slides with influence are a share of the last solution.
@@ -173,12 +175,12 @@ class FrameSolve:
         return np.where(influence > 0.0, slide.within(slides), 0.0)
 
     def _goals_of(
-        self, inputs: Asked, places: Places, frames: ChainFrames, start: ChainPoses
+        self, inputs: SolveInputs, places: Places, frames: ChainFrames, start: ChainPoses
     ) -> Goals:
         """Return the goals without the turns of tips."""
         settings, rows, stays = self.settings, inputs.rows, ~inputs.is_followed
         from_world, angle = places.from_world[rows], settings.pole_angle[rows]
-        angle = np.where(places.keeps[rows], -angle, angle)
+        angle = np.where(places.keeps_bend[rows], -angle, angle)
         points, effectors = (
             inputs.targets[:, :, :3, 3],
             start.joints[:, self._frames.hanging.count :],
@@ -188,7 +190,7 @@ class FrameSolve:
         poles = None if inputs.poles is None else points_in_base(from_world, inputs.poles)
         if settings.carried is not None:
             rotations = from_world[:, :, :3] @ inputs.targets[:, 0, :3, :3]
-            keeps_bend, unmirrored = places.keeps[rows, 0], places.unmirrored[rows]
+            keeps_bend, unmirrored = places.keeps_bend[rows, 0], places.unmirrored[rows]
             carried = settings.carried.take(rows)
             poles = carried.poles_of(frames, ends[:, 0], rotations, unmirrored, keeps_bend)[:, None]
         if not settings.is_tree:
@@ -197,7 +199,7 @@ class FrameSolve:
             ends[:, stays] = effectors[:, stays]
         pole_positions, has_poles = None, np.zeros(len(stays), dtype=np.bool_)
         if poles is not None:
-            poled = list(settings.like.poled)
+            poled = list(settings.first.poled_chains)
             has_poles[poled] = is_followed = inputs.is_followed[poled]
             pole_positions = ends.copy()
             pole_positions[:, has_poles] = poles[:, is_followed]
@@ -207,19 +209,19 @@ class FrameSolve:
             pole_position=pole_positions,
             has_pole=has_poles.tolist(),
             pole_angle=angle,
-            priority=settings.like.priorities,
+            priority=settings.first.priorities,
         )
 
-    def _tips_of(self, inputs: Asked, places: Places) -> Tips | None:
+    def _tips_of(self, inputs: SolveInputs, places: Places) -> TipGoals | None:
         """Return the orientations that tips shall take, in the spaces of places."""
-        like = self.settings.like
-        chains = [chain for chain in like.turning if inputs.is_followed[chain]]
+        like = self.settings.first
+        chains = [chain for chain in like.turning_chains if inputs.is_followed[chain]]
         if not chains:
             return None
         from_world = places.from_world[inputs.rows]
         turns = from_world[:, None, :, :3] @ inputs.targets[:, chains, :3, :3]
         shares = [like.specs[chain].options.orient_weight for chain in chains]
-        return Tips(tuple(chains), rotation.orientation(turns), tuple(shares))
+        return TipGoals(tuple(chains), rotation.orientation(turns), tuple(shares))
 
     def _find_forces(self, posing: Posing, places: Places, rows: Indices) -> Forces | None:
         """Return the forces on the segments of chains; None without any."""
@@ -231,13 +233,13 @@ class FrameSolve:
         assert forces is not None
         return replace(forces, gravity=gravity_in_bases(forces, places.to_world[rows]))
 
-    def _unroll(self, inputs: Asked, posing: Posing, solved: SolvedPoses) -> SolvedPoses:
+    def _unroll(self, inputs: SolveInputs, posing: Posing, solved: SolvedPoses) -> SolvedPoses:
         """Return poses of free trees without needless rolls, where no effector moves by that."""
         hang, frames, poses = posing.frames.hanging, posing.frames, solved.poses
         keeps_roll = ~self._levers.any(axis=(0, 2))
         if posing.tips is not None:
             keeps_roll[[hang.carriers[chain] for chain in posing.tips.chains]] = True
-        poled = [chain for chain in self.settings.like.poled if inputs.is_followed[chain]]
+        poled = [chain for chain in self.settings.first.poled_chains if inputs.is_followed[chain]]
         keeps_roll[[hang.limb_root(chain) for chain in poled]] = True
         rolled = frames.rolled(posing.start, poses, self._levers[inputs.rows], keeps_roll)
         gaps = np.abs(rolled.joints - poses.joints)[:, hang.count :].max(axis=(1, 2))
@@ -245,7 +247,7 @@ class FrameSolve:
         return replace(solved, poses=poses.put(unmoved, rolled.take(unmoved)))
 
     def _step(
-        self, inputs: Asked, places: Places, frames: ChainFrames
+        self, inputs: SolveInputs, places: Places, frames: ChainFrames
     ) -> tuple[SolvedPoses, list[Eased]]:
         """Return chains on their way to solved poses; solve again only if inputs have changed."""
         rows, easing, joints = inputs.rows, self.settings.spec.easing, self._joints
@@ -267,7 +269,7 @@ class FrameSolve:
         return step_poses(frames, start, solved, joints.take(rows), easing, inputs.steps)
 
     def _find_result(
-        self, inputs: Asked, places: Places, frames: ChainFrames, solved: SolvedPoses
+        self, inputs: SolveInputs, places: Places, frames: ChainFrames, solved: SolvedPoses
     ) -> Solved:
         """Return the result after influence and locks, measured on the written pose."""
         settings, rows, poses = self.settings, inputs.rows, solved.poses
@@ -275,7 +277,7 @@ class FrameSolve:
         near, influence = settings.near(rows, inputs.present), settings.influence[rows]
         channels, is_held, is_moved = settings.finished(rows, local, near)
         scale, slides, location = None, None, None
-        if settings.like.stretches:
+        if settings.first.stretches:
             scale = frames.scale + influence[..., None] * (poses.scale - frames.scale)
         if frames.slide is not None and poses.slides is not None:
             slides = frames.slide.within(influence * poses.slides)
@@ -296,7 +298,7 @@ class FrameSolve:
         gaps = (poses.joints[:, frames.hanging.count :] - ends) @ world.swapaxes(-1, -2)
         residuals = np.where(inputs.is_followed, np.linalg.norm(gaps, axis=2), 0.0)
         # Without the error that float32 matrices of parents leave of a solve that has arrived.
-        errors = residuals - LENGTHS_AGREE * frames.lengths(poses, world)
+        errors = residuals - LENGTH_ROUNDING * frames.lengths(poses, world)
         has_arrived, solutions = errors <= settings.tolerance[rows], solved.solutions
         # The pose may differ from the solved one where bones change their shape as they turn.
         codes = find_statuses(
@@ -308,7 +310,7 @@ class FrameSolve:
         return Solved(
             channels=channels,
             whole=local,
-            is_kept=is_held,
+            is_held_by_lock=is_held,
             residuals=residuals,
             iterations=solutions.iterations,
             status_codes=codes,
@@ -324,7 +326,7 @@ class FrameSolve:
 def _grow(posing: Posing, stretch: ChainStretch) -> Posing:
     """Return the inputs of a solve with the lengths that bones grow to."""
     frames, start, options = posing.frames, posing.start, posing.options
-    goals = turned_goals(posing.goals, frames, start, posing.tips)
+    goals = add_tip_turns(posing.goals, frames, start, posing.tips)
     lengths = stretch.grown(start.joints, frames.along(), goals, options)
     has_grown = ~np.isnan(lengths[:, 0])
     if not has_grown.any():

@@ -12,10 +12,10 @@ from ...core.algebra.arithmetic import Array, Flags
 from ...core.model.status import STATUSES
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_poses import LENGTHS_AGREE, ChainPoses
-from ..frames.tips import Tips, turned_goals, turned_to
+from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
+from ..frames.tips import TipGoals, add_tip_turns, turn_to
 from ..reading.refusals import bone_scaled_flat
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from ..trees.body_floor import BodyFloor
 from .length_settling import close_gaps
 
@@ -33,7 +33,7 @@ USED_UP = STATUSES.index(Status.ITERATIONS_USED_UP)
 
 
 @dataclass(frozen=True)
-class Posing(Alike):
+class Posing(BatchRecord):
     """Inputs of a solve of b chains or trees in armature space.
 
     Attributes:
@@ -52,7 +52,7 @@ class Posing(Alike):
     start: ChainPoses
     goals: Goals
     options: SolveOptions
-    tips: Tips | None = None
+    tips: TipGoals | None = None
     lengths: Array | None = None
     floor: BodyFloor | None = None
     chains: Chains | None = None
@@ -67,7 +67,7 @@ class Posing(Alike):
 
 
 @dataclass(frozen=True)
-class SolvedPoses(Alike):
+class SolvedPoses(BatchRecord):
     """Solved chains.
 
     Attributes:
@@ -90,12 +90,12 @@ def solve_as(chains: Chains, compiled: int, goals: Goals, options: SolveOptions)
 def solve_freely(posing: Posing) -> SolvedPoses:
     """Solve, lay the bones along the solutions, and correct lengths under uneven scales."""
     posing = replace(
-        posing, goals=turned_goals(posing.goals, posing.frames, posing.start, posing.tips)
+        posing, goals=add_tip_turns(posing.goals, posing.frames, posing.start, posing.tips)
     )
     solutions, laid = _lay(posing, posing.goals, passes=1)
     reach = posing.frames.lengths(posing.start)[:, 0]
     gaps = np.abs(laid.joints - solutions.joint_positions).max(axis=(1, 2))
-    has_gap = (gaps > LENGTHS_AGREE * reach) & (solutions.status_code != USED_UP)
+    has_gap = (gaps > LENGTH_ROUNDING * reach) & (solutions.status_code != USED_UP)
     rows = np.flatnonzero(has_gap)
     if rows.size:
         laid = laid.put(rows, _correct_lengths(posing.take(rows), laid.take(rows)))
@@ -144,7 +144,7 @@ def _lay(posing: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, Chain
     for _ in range(passes):
         solutions = solve_as(chains, frames.compiled, goals, posing.options)
         tip, share = _find_tips(posing, solutions)
-        laid = frames.laid_along(start, solutions, tip, share, posing.is_stretched)
+        laid = frames.aligned_with(start, solutions, tip, share, posing.is_stretched)
         if passes > 1:
             joints = _with_lengths_of(laid, start, solutions)
             try:
@@ -182,4 +182,4 @@ def _find_tips(posing: Posing, solutions: Solutions) -> tuple[Array | None, floa
         return rotation.matrix_from_quaternion(solutions.tip_rotation_wxyz) @ start_matrices, 1.0
     if posing.tips is None:
         return None, 0.0
-    return turned_to(start_matrices, posing.tips.wanted[:, 0]), posing.tips.shares[0]
+    return turn_to(start_matrices, posing.tips.orientations[:, 0]), posing.tips.shares[0]

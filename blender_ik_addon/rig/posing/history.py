@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from ..reading.moment import Moment
 from ..reading.skeleton import Skeleton
 
-Kept = TypeVar("Kept")
+State = TypeVar("State")
 
 # Playback may leave out frames to keep up. A step over more time than this, in seconds, is a jump:
 # the chain starts again. A step of one frame is never a jump, however long it is.
@@ -21,25 +21,25 @@ LOOK_AHEAD_FRAMES = 1.0
 
 
 @dataclass(frozen=True)
-class Memento(Generic[Kept]):
+class Memento(Generic[State]):
     """State of one chain in one dependency graph at one moment.
 
     Attributes:
         skeleton: Skeleton of the driven bones.
         frame: Frame with subframe.
-        kept: The remembered state.
+        state: The remembered state.
     """
 
     skeleton: Skeleton
     frame: float
-    kept: Kept
+    state: State
 
 
-History = tuple[Memento[Kept], ...]
+History = tuple[Memento[State], ...]
 """The remembered states of a chain, oldest first, all of one skeleton."""
 
 
-def before(history: History[Kept], skeleton: Skeleton, moment: Moment) -> Memento[Kept] | None:
+def find_last(history: History[State], skeleton: Skeleton, moment: Moment) -> Memento[State] | None:
     """Return the state that a moment continues from; None after a jump.
 
     It is of the moment's own frame or of a recent one. A step to the first frame of the scene is a
@@ -65,9 +65,9 @@ def before(history: History[Kept], skeleton: Skeleton, moment: Moment) -> Mement
     return last if 0.0 <= seconds <= max(MAX_STEP_SECONDS, moment.seconds) else None
 
 
-def remembered(
-    history: History[Kept], skeleton: Skeleton, moment: Moment, state: Kept
-) -> History[Kept]:
+def add_moment(
+    history: History[State], skeleton: Skeleton, moment: Moment, state: State
+) -> History[State]:
     """Return a history with the state of one more moment; arguments as for ``find_last``."""
     same = [memento for memento in history if memento.skeleton is skeleton]
     # Motion blur may return to these: they are less than one frame old.

@@ -11,8 +11,8 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
-from ..frames.chain_poses import ChainPoses, angles_between, turned_part_way
-from ..frames.tips import turned_goals, turned_to
+from ..frames.chain_poses import ChainPoses, angles_between, interpolate_rotations
+from ..frames.tips import add_tip_turns, turn_to
 from ..reading import spaces
 from ..reading.bone_joints import NOT_TURNED
 from ..reading.refusals import bone_scaled_flat
@@ -75,7 +75,7 @@ def _pass(
     chains = posing.chains
     if number > 0 or chains is None:
         chains = chains_for_core(frames, pose, joints, forces)
-    goals = turned_goals(posing.goals, frames, pose, posing.tips)
+    goals = add_tip_turns(posing.goals, frames, pose, posing.tips)
     if posing.floor is not None:
         goals = replace(goals, floor=posing.floor.on(pose.matrices, pose.joints))
     if number == 0 and posing.near is not None:
@@ -217,12 +217,12 @@ def turn_tips(posing: Posing, solved: SolvedPoses, joints: ChainJoints | None) -
         return solved
     rows = [hang.tips[tips.chains[i]] for i in indices]
     frame = spaces.ParentFrames(pose.frames[:, rows], np.ones(3))
-    matrix = turned_to(posing.start.matrices[:, rows], tips.wanted[:, indices])
+    matrix = turn_to(posing.start.matrices[:, rows], tips.orientations[:, indices])
     goals = spaces.local_from_pose(frame, matrix, frames.scale[:, rows])
     shares = [tips.shares[i] for i in indices]
     if min(shares) < 1.0:
         share = np.broadcast_to(shares, goals.shape[:2])
-        goals = turned_part_way(pose.rotations[:, rows], goals, share)
+        goals = interpolate_rotations(pose.rotations[:, rows], goals, share)
     rotations, gaps = pose.rotations.copy(), solved.tip_gaps.copy()
     rotations[:, rows] = goals
     if joints is not None:

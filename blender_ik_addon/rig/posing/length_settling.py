@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ...core.solving.joint_run import FEW_STEPS, SLOW
+from ...core.solving.joint_run import SLOW_ERROR_SHARE, SLOW_WINDOW
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
 from ..reading import spaces
@@ -52,9 +52,9 @@ def close_gaps(
     for step in range(MAX_STEPS):
         size = np.linalg.norm(error, axis=1)
         is_open = (size > tolerance[rows]) & (damping <= MAX_DAMPING)
-        if step % FEW_STEPS == 0:
+        if step % SLOW_WINDOW == 0:
             # A gap that no longer shrinks never closes: the target is out of reach.
-            is_open &= size <= SLOW * before
+            is_open &= size <= SLOW_ERROR_SHARE * before
             before = size
         if not is_open.all():
             rest = np.flatnonzero(is_open)

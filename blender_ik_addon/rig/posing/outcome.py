@@ -93,14 +93,14 @@ def outcome_of(
         status=status,
         residual=float(solved.residuals[row, chain]),
         iterations=int(solved.iterations[row]),
-        has_locks=bool(solved.is_kept[row, rows].any()),
+        has_locks=bool(solved.is_held_by_lock[row, rows].any()),
         only_turns=weights is None and live_chain.only_turns,
         held_by=_name_limits(solved, driven, row, segments, live_chain)
         if status is Status.LIMITED
         else (),
         tip_gap=tip_gap,
         why=reasons_of(driven, chain, channels, tip_gap, is_alone=weights is None),
-        lacks_stretch=live_chain.stretch is not None and not live_chain.may_grow,
+        lacks_stretch=live_chain.stretch is not None and not live_chain.can_grow,
         lacks_hand=spec.use_rotation and not (live_chain.plan.turns_tip or spec.is_dragged),
         connected=() if slide is None else slide.connected,
         location_locked=() if slide is None else slide.locked,
@@ -112,7 +112,7 @@ def outcome_of(
     )
 
 
-def left_after(residual: float, end: Array, goal: Array, joints: Array) -> float | None:
+def gap_after_constraints(residual: float, end: Array, goal: Array, joints: Array) -> float | None:
     """Return how far constraints moved a chain's end off its goal; None if they did not.
 
     Blender evaluates constraints after the chain has written, so its solve does not know of them.

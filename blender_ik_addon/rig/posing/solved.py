@@ -13,7 +13,7 @@ from ...core import Status
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
 from ...core.model.status import BLENDED, STATUSES
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from .eased_poses import Step
 
 Codes = npt.NDArray[np.int8]
@@ -23,7 +23,7 @@ REACHED, USED_UP = (
 )
 
 
-class Asked(NamedTuple):
+class SolveInputs(NamedTuple):
     """Inputs of one solve: b of the B chains, or trees of E chains, of a batch.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
         location: Location channels, shape (b, k, 3); None if nothing slides.
         steps: The easing steps of the chains; None if they do not ease.
         is_known: Whether a chain goes to the same pose as at its last step, shape (b,).
-        goes_on: Whether all bones start from the present pose, whatever their own start.
+        use_present: Whether all bones start from the present pose, whatever their own start.
         whole: Last solutions of bones that show only a share of them, local rotations wxyz, shape
             (b, k, 4); NaN where a solution is forgotten, None if all are.
         floors: World matrices of the floors of bodies, shape (b, 4, 4); None without floors.
@@ -49,15 +49,15 @@ class Asked(NamedTuple):
     location: Array | None = None
     steps: Sequence[Step] | None = None
     is_known: Flags | None = None
-    goes_on: bool = False
+    use_present: bool = False
     whole: Array | None = None
     floors: Array | None = None
 
-    def take(self, rows: Indices) -> Asked:
+    def take(self, rows: Indices) -> SolveInputs:
         """Return the inputs of some of these chains, without easing steps and last solutions."""
         if are_all(rows, len(self.rows)):
-            return self._replace(steps=None, is_known=None, goes_on=False, whole=None)
-        return Asked(
+            return self._replace(steps=None, is_known=None, use_present=False, whole=None)
+        return SolveInputs(
             self.rows[rows],
             self.targets[rows],
             None if self.poles is None else self.poles[rows],
@@ -69,12 +69,12 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Solved(Alike):
+class Solved(BatchRecord):
     """Result of a solve of b chains, or trees of E chains, with k written bones.
 
     Attributes:
         channels: Rotation channels, shape (b, k, 4).
-        is_kept: Whether locked channels keep a bone from following, shape (b, k).
+        is_held_by_lock: Whether locked channels keep a bone from following, shape (b, k).
         residuals: Distances from effectors to targets in scene units, shape (b, E).
         iterations: Number of sweeps, shape (b,).
         status_codes: Indices into ``core.STATUSES``, shape (b, E).
@@ -89,7 +89,7 @@ class Solved(Alike):
     """
 
     channels: Array
-    is_kept: Flags
+    is_held_by_lock: Flags
     residuals: Array
     iterations: Indices
     status_codes: Codes

@@ -14,9 +14,9 @@ from ..planning.live_chain import LiveChain
 from ..reading.chain_plan import plan_or_none
 from ..reading.channels import quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
-from ..reading.skeleton import compiled
+from ..reading.skeleton import compile_skeleton
 from ..reading.spec import ChainSpec
-from ..trees.uniting import driven_by
+from ..trees.uniting import unite_chains
 
 # Greatest change of a quaternion component that counts as none.
 MAX_CHANGE = 1e-6
@@ -24,15 +24,15 @@ MAX_CHANGE = 1e-6
 
 def with_twist_spread(armature_object: bpy.types.Object, spec: ChainSpec) -> ChainSpec:
     """Return a chain with twist spread, if it has twist bones and its pose stays the same."""
-    skeleton, spreading = compiled(armature_object), replace(spec, use_twist_spread=True)
+    skeleton, spreading = compile_skeleton(armature_object), replace(spec, use_twist_spread=True)
     plan = plan_or_none(skeleton, spreading)
     if plan is None or not plan.spread:
         return spec
     plan, pose = plan.by_itself, read_pose(armature_object)
     helpers, channels = plan.written[plan.tip_row + 1 :], pose.rotation[plan.written]
-    inputs = armature_object, 0, spreading, plan, Dependencies().found()
+    inputs = armature_object, 0, spreading, plan, Dependencies().freeze()
     chain = LiveChain(*inputs, channels, channels, is_settled=True, joints=None, stretch=None)
-    spread = twist_spread([driven_by([chain], pose, None)])
+    spread = twist_spread([unite_chains([chain], pose, None)])
     if spread is None or not free_bones(armature_object, skeleton)[helpers].all():
         return spec
     local = quaternions_of(channels, pose.modes[plan.written])[None]

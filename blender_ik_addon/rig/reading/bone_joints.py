@@ -13,18 +13,18 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.kinematics.joint_limits import FREE
 from .channels import read_flags, read_floats
-from .rows import Alike
+from .rows import BatchRecord
 
 AXES = "xyz"
 # Blender's own solver never lets a bone be stiffer than this.
-MOST_STIFFNESS = 0.99
+MAX_STIFFNESS = 0.99
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 # Joint kinds by their free axes, X first.
 KINDS = {free: kind for kind, free in FREE.items()}
 
 
 @dataclass(frozen=True)
-class BoneJoints(Alike):
+class BoneJoints(BatchRecord):
     """Joints of n bones.
 
     Attributes:
@@ -94,5 +94,5 @@ def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
         joints.low[has_limit] = numbers("ik_min")[has_limit]
         joints.high[has_limit] = numbers("ik_max")[has_limit]
     joints.is_locked[:] = flags("lock_ik")
-    np.minimum(numbers("ik_stiffness"), MOST_STIFFNESS, out=joints.stiffness)
+    np.minimum(numbers("ik_stiffness"), MAX_STIFFNESS, out=joints.stiffness)
     return joints

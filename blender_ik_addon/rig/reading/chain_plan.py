@@ -21,7 +21,7 @@ from .dependencies import Dependencies, MovedBy, Point
 from .refusals import RigError
 from .skeleton import Skeleton
 from .spaces import transform_point
-from .spec import Anchor, ChainSpec, RotationBone, bones_asked
+from .spec import Anchor, ChainSpec, RotationBone, get_bone_settings
 from .world import channels_of, check_in_scene
 
 # A chain with more bones than this turns its tip if it lacks the hand that it is to turn.
@@ -113,13 +113,13 @@ class ChainPlan:
         return self.turns_tip and self.ends_at_tail and len(self.segments) > 1
 
 
-def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
+def plan_chain(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
     """Return the bones of a chain; the same record for the same requested bones.
 
     Raises:
         RigError: If the tip bone does not exist or no bone is left to drive.
     """
-    key = (*bones_asked(spec), spec.body_root)
+    key = (*get_bone_settings(spec), spec.body_root)
     cached: ChainPlan | None = skeleton.plans.get(key)
     if cached is None:
         cached = skeleton.plans[key] = _planned(skeleton, spec)
@@ -129,7 +129,7 @@ def planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
 def plan_or_none(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan | None:
     """Return the bones of a chain; None for a chain without bones."""
     try:
-        return planned(skeleton, spec)
+        return plan_chain(skeleton, spec)
     except RigError:
         return None
 
@@ -313,7 +313,7 @@ def check(
             " as well: mute it, or give it a shorter Chain Length."
         )
     moved_by.add_chain(armature_object, root)
-    return moved_by.found()
+    return moved_by.freeze()
 
 
 def _check_drivers(

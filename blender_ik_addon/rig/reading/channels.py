@@ -223,7 +223,7 @@ def _matrices_of_quaternions(quaternions: Array) -> Array:
     return matrices
 
 
-def channels_of(matrices: Array, modes: Integers, reference: Array) -> Array:
+def channels_of_matrices(matrices: Array, modes: Integers, reference: Array) -> Array:
     """Return the rotation channels of local rotations, nearest to reference channels.
 
     Args:
@@ -255,7 +255,7 @@ def converted(channels: Array, from_modes: Integers, to_modes: Integers) -> Arra
     if np.array_equal(from_modes, to_modes):
         return channels
     matrices = matrices_of(channels, from_modes)
-    other = channels_of(matrices, to_modes, np.zeros_like(channels))
+    other = channels_of_matrices(matrices, to_modes, np.zeros_like(channels))
     return np.where((from_modes == to_modes)[:, None], channels, other)
 
 
@@ -282,7 +282,7 @@ def with_locks(
     if by_angles.any():
         rows, xyz = modes[by_angles], np.full(by_angles.sum(), MODE_NUMBERS["XYZ"])
         start_angles = converted(start[by_angles], rows, xyz)
-        free = channels_of(matrices_of(channels[by_angles], rows), xyz, start_angles)
+        free = channels_of_matrices(matrices_of(channels[by_angles], rows), xyz, start_angles)
         free[:, :3] = np.where(locks[by_angles, :3], start_angles[:, :3], free[:, :3])
-        locked[by_angles] = channels_of(matrices_of(free, xyz), rows, start[by_angles])
+        locked[by_angles] = channels_of_matrices(matrices_of(free, xyz), rows, start[by_angles])
     return locked

@@ -73,7 +73,7 @@ class Dependencies:
     _seen: set[int] = field(default_factory=set)
     _pulls: dict[int, dict[str, list[Pull]]] = field(default_factory=dict)
 
-    def found(self) -> MovedBy:
+    def freeze(self) -> MovedBy:
         """Return what has been added, as a record to keep."""
         points, owners = tuple(self.points), tuple(self.owners)
         anchored, tied = tuple(self._anchor_points), tuple(self.tied_points)

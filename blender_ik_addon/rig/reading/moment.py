@@ -18,7 +18,7 @@ class Moment(NamedTuple):
         is_new: Whether Blender has just gone to this frame.
         is_auto_keying: Whether Blender keys the poses of the user.
         is_first: Whether no earlier update is known (undo, loading): chains may have left the pose.
-        given_back: Session uids of armature objects with bones whose pose chains have restored
+        restored_uids: Session uids of armature objects with bones whose pose chains have restored
             since the last update; such a change is not one of the user.
     """
 
@@ -28,11 +28,11 @@ class Moment(NamedTuple):
     is_new: bool
     is_auto_keying: bool
     is_first: bool
-    given_back: Collection[int]
+    restored_uids: Collection[int]
 
 
 def moment_of(
-    update: Update, *, is_first: bool = False, given_back: Collection[int] = ()
+    update: Update, *, is_first: bool = False, restored_uids: Collection[int] = ()
 ) -> Moment:
     """Return the moment of an update; the arguments are as in ``Moment``."""
     scene = update.scene
@@ -41,4 +41,4 @@ def moment_of(
     seconds = render.fps_base / render.fps
     is_auto_keying = scene.tool_settings.use_keyframe_insert_auto
     is_new = update.is_new_frame
-    return Moment(update.frame, seconds, first, is_new, is_auto_keying, is_first, given_back)
+    return Moment(update.frame, seconds, first, is_new, is_auto_keying, is_first, restored_uids)

@@ -16,10 +16,10 @@ Rows = Indices | slice
 Record = TypeVar("Record")
 
 # Classes of the core that select their rows themselves.
-OF_CORE: Any = (CoreRecord, SolveOptions)
+CORE_RECORDS: Any = (CoreRecord, SolveOptions)
 
 
-class Alike:
+class BatchRecord:
     """A record of B similar things, as chains: its arrays have one row for each.
 
     Fields may be such records, and tuples of them. Other values hold for all rows.
@@ -40,7 +40,7 @@ class Alike:
         for value in vars(self).values():
             if isinstance(value, np.ndarray):
                 return len(value)
-            if isinstance(value, Alike):
+            if isinstance(value, BatchRecord):
                 return value._count
         return 0
 
@@ -50,11 +50,11 @@ def take_rows(record: Record, rows: Rows) -> Record:
     result: Any = record
     if isinstance(result, np.ndarray):
         result = result[rows]
-    elif isinstance(result, OF_CORE):
+    elif isinstance(result, CORE_RECORDS):
         result = result.take(rows)
     elif isinstance(result, tuple):
         result = getattr(result, "_make", tuple)([take_rows(value, rows) for value in result])
-    elif isinstance(result, Alike):
+    elif isinstance(result, BatchRecord):
         result = object.__new__(type(result))
         for name in result.__dataclass_fields__:
             value = getattr(record, name)
@@ -70,7 +70,7 @@ def put_rows(record: Record, rows: Indices, others: Any) -> Record:
     if isinstance(result, np.ndarray) and others is not None:
         result = result.copy()
         result[rows] = others
-    elif isinstance(result, Alike | CoreRecord):
+    elif isinstance(result, BatchRecord | CoreRecord):
         result = object.__new__(type(result))
         for name in result.__dataclass_fields__:
             result.__dict__[name] = put_rows(getattr(record, name), rows, getattr(others, name))

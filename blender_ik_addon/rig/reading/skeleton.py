@@ -147,7 +147,7 @@ def fingerprint(armature: bpy.types.Armature) -> Fingerprint:
     return (tuple(bones.keys()), *floats, *flags, read_integers(bones, "inherit_scale").tobytes())
 
 
-def compiled(
+def compile_skeleton(
     armature_object: bpy.types.Object,
     known: Skeleton | None = None,
     others: dict[Fingerprint, Skeleton] | None = None,

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from .rows import Alike
+from .rows import BatchRecord
 
 IntArray = npt.NDArray[np.integer]
 
@@ -55,7 +55,7 @@ class InheritScale(enum.IntEnum):
 
 
 @dataclass(frozen=True)
-class RestFrames(Alike):
+class RestFrames(BatchRecord):
     """Rest data of bones for the pose evaluation; all fields share one leading shape ``...``.
 
     Attributes:

@@ -12,7 +12,7 @@ import bpy
 
 from ...core import JointKind, Lead, SolveOptions, Solver, StepMode
 
-CARRIED = frozenset((Solver.FORCE, Solver.FOLLOW))
+CARRIED_ONLY = frozenset((Solver.FORCE, Solver.FOLLOW))
 """Solvers of chains that a body carries without moving for their targets."""
 
 
@@ -56,17 +56,17 @@ class RotationBone(enum.StrEnum):
 
 
 Axes = tuple[float, float, float]
-OF_BONES = (
+BONE_SETTINGS = (
     *("bone", "chain_count", "use_tail"),
     *("use_rotation", "rotation_bone", "use_twist_spread"),
 )
 """Settings that select the bones of a chain, with the same names in ``ChainSpec``."""
-bones_asked = operator.attrgetter(*OF_BONES)
+get_bone_settings = operator.attrgetter(*BONE_SETTINGS)
 """Return the values of these settings, of Blender's settings or of a record."""
 
 
 @dataclass(frozen=True, slots=True)
-class OwnJoint:
+class JointSpec:
     """Joint that a chain gives a bone, instead of the joint of the bone's own settings.
 
     Attributes:
@@ -232,7 +232,7 @@ class ChainSpec:
     options: SolveOptions = field(default_factory=SolveOptions)
     influence: float = 1.0
     use_limits: bool = True
-    joints: tuple[OwnJoint, ...] = ()
+    joints: tuple[JointSpec, ...] = ()
     use_stretch: bool = False
     use_keep_volume: bool = False
     force: ForceSpec | None = None
@@ -252,7 +252,7 @@ class ChainSpec:
     @property
     def body_root(self) -> str | None:
         """The root of its body; None for a chain by itself, also if a body carries it."""
-        is_carried = self.options.solver in CARRIED
+        is_carried = self.options.solver in CARRIED_ONLY
         return None if self.body is None or is_carried else self.body.root
 
     @property
@@ -276,7 +276,7 @@ class ChainSpec:
         return None if self.force is None else self.force.easing
 
     @property
-    def goes_on(self) -> bool:
+    def depends_on_time(self) -> bool:
         """Whether time matters: the chain is dragged, or eases."""
         return self.is_dragged or self.easing is not None
 

@@ -35,13 +35,13 @@ class Update:
         scene: Original scene.
         depsgraph: The graph that has just been evaluated.
         is_new_frame: Whether the evaluation was for a new frame, which resets animated channels.
-        kept: Session uids of armature objects with animated values on their originals.
+        copied_armatures: Session uids of armature objects with animated values on their originals.
     """
 
     scene: bpy.types.Scene
     depsgraph: bpy.types.Depsgraph
     is_new_frame: bool
-    kept: set[int] = field(default_factory=set)
+    copied_armatures: set[int] = field(default_factory=set)
 
     @cached_property
     def key(self) -> GraphKey:

@@ -121,7 +121,7 @@ def ends_of(owner: bpy.types.Object, bones: Iterable[bpy.types.PoseBone]) -> Arr
     return transform_point(array_of(owner.matrix_world), ends.reshape(-1, 3))
 
 
-class Order:
+class ObjectRows:
     """Rows of objects in a bulk read.
 
     Attributes:
@@ -144,7 +144,7 @@ class WorldMatrices:
         order: Rows of the objects.
     """
 
-    def __init__(self, depsgraph: bpy.types.Depsgraph, known: Order | None = None) -> None:
+    def __init__(self, depsgraph: bpy.types.Depsgraph, known: ObjectRows | None = None) -> None:
         """Read the matrices of all visible objects.
 
         Args:
@@ -154,7 +154,7 @@ class WorldMatrices:
         self.depsgraph = depsgraph
         objects = depsgraph.objects
         is_known = known is not None and known.count == len(objects)
-        self.order = known if known is not None and is_known else Order(depsgraph)
+        self.order = known if known is not None and is_known else ObjectRows(depsgraph)
         count = self.order.count
         # The last row is NaN: objects that are not visible have row -1.
         buffer = np.empty(16 * count + 16, dtype=np.float32)

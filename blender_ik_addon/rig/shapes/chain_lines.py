@@ -21,7 +21,7 @@ Float32s = npt.NDArray[np.float32]
 MAX_DRAWN_COORDINATE = 1e18
 
 
-class PosedBones(NamedTuple):
+class EvaluatedPose(NamedTuple):
     """The evaluated pose of an armature object.
 
     Attributes:
@@ -47,7 +47,7 @@ class PosedBones(NamedTuple):
         return x, y, z
 
 
-def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
+def read_evaluated_pose(evaluated: bpy.types.Object, count: int) -> EvaluatedPose | None:
     """Return the pose of an evaluated armature object; None if the number of bones has changed.
 
     Args:
@@ -63,7 +63,7 @@ def read_posed(evaluated: bpy.types.Object, count: int) -> PosedBones | None:
     except TypeError:
         return None
     world = np.array(evaluated.matrix_world, dtype=np.float64)
-    return PosedBones(world, buffer.reshape(count, 4, 4), bones)
+    return EvaluatedPose(world, buffer.reshape(count, 4, 4), bones)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class ChainRows:
         )
 
     @np.errstate(over="ignore", invalid="ignore")
-    def place(self, poses: Sequence[PosedBones]) -> Array:
+    def place(self, poses: Sequence[EvaluatedPose]) -> Array:
         """Return the positions of the joints, world space, shape (p, 3).
 
         The last joint of each chain is its effector. Positions are not finite where bones are not.
@@ -155,7 +155,7 @@ class ChainRows:
         return self.chain_of[self.ends]
 
 
-def are_near(points: Array) -> bool:
+def are_drawable(points: Array) -> bool:
     """Tell whether all points (p, 3) are finite and near enough to be drawn."""
     flat = points.ravel()
     # Faster than the largest coordinate. The comparison is false for NaN.

@@ -12,17 +12,17 @@ import bpy
 from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import Known, known_chain, spec_of
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
-from ..reading.chain_plan import ChainPlan, planned
+from ..reading.chain_plan import ChainPlan, plan_chain
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec
-from .chain_lines import PosedBones
+from .chain_lines import EvaluatedPose
 from .limit_outlines import LimitOutlines, PlacedLimits, compile_outlines, place_outlines
 from .reach_and_pole import PolePlane, ReachZone, find_pole_plane, find_reach
 
-Place = tuple[float, float, float]
+WorldPoint = tuple[float, float, float]
 
-UNKNOWN_PLACE: Place = (math.nan, math.nan, math.nan)
+UNKNOWN_PLACE: WorldPoint = (math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def compile_shape(
         RigError: If the chain has no bones.
     """
     spec = spec_of(known)
-    plan, joints = planned(skeleton, spec), None
+    plan, joints = plan_chain(skeleton, spec), None
     # The chain's status says what is wrong with a joint. The rest can still be drawn.
     with suppress(RigError):
         *_, joints = known_chain(armature_object, known)
@@ -75,7 +75,7 @@ def compile_shape(
 def place_shape(
     compiled: CompiledShape,
     points: Array,
-    pose: PosedBones,
+    pose: EvaluatedPose,
     target: Array | None,
     pole: Array | None,
 ) -> ChainShape:
@@ -106,9 +106,9 @@ def find_places(
     depsgraph: bpy.types.Depsgraph,
     armature_object: bpy.types.Object,
     skeleton: Skeleton,
-    pose: PosedBones,
+    pose: EvaluatedPose,
     present: Container[int],
-) -> list[Place]:
+) -> list[WorldPoint]:
     """Return the positions of targets and poles, world space; not finite if unknown.
 
     Args:
@@ -119,7 +119,7 @@ def find_places(
         pose: Its evaluated pose.
         present: Session uids of the scene's objects. Chains do not follow any other objects.
     """
-    places: list[Place] = []
+    places: list[WorldPoint] = []
     for anchor in anchors:
         if anchor is None:
             places.append(UNKNOWN_PLACE)
@@ -131,7 +131,9 @@ def find_places(
     return places
 
 
-def _place_of(anchor: Anchor, depsgraph: bpy.types.Depsgraph, present: Container[int]) -> Place:
+def _place_of(
+    anchor: Anchor, depsgraph: bpy.types.Depsgraph, present: Container[int]
+) -> WorldPoint:
     try:
         if anchor.object.session_uid not in present:
             return UNKNOWN_PLACE

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import Known, known_chain
-from .chain_lines import read_posed
+from .chain_lines import read_evaluated_pose
 from .limit_outlines import PlacedLimits, compile_outlines, place_outlines
 from .limit_shapes import LimitPart, point_arc, point_swing
 
@@ -75,7 +75,7 @@ def find_ends(armature_object: bpy.types.Object, known: Known, bone: str) -> lis
     if joints is None or not rows.size:
         return []
     outlines = compile_outlines(skeleton, plan.written, joints)
-    pose = read_posed(armature_object, len(skeleton.names))
+    pose = read_evaluated_pose(armature_object, len(skeleton.names))
     if outlines is None or pose is None:
         return []
     limits = place_outlines(outlines, pose)

@@ -15,7 +15,7 @@ from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import RestFrames, parent_frames
-from .chain_lines import PosedBones
+from .chain_lines import EvaluatedPose
 from .limit_shapes import Arc, LimitPart, find_bounds, swing_axes
 
 # Shares of a bone's length: radius of bends and swings, of twists, and the place of the twists.
@@ -182,7 +182,7 @@ def compile_outlines(
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def place_outlines(outlines: LimitOutlines, pose: PosedBones) -> PlacedLimits:
+def place_outlines(outlines: LimitOutlines, pose: EvaluatedPose) -> PlacedLimits:
     """Return the limits of a chain on a pose; not finite where bones are not."""
     to_world, columns = pose.world[:3, :3].T, pose.columns.take(outlines.owners, axis=0)
     axes, frames = columns[:, :3, :3] @ to_world, _find_zero_frames(outlines, pose)
@@ -206,7 +206,7 @@ def place_outlines(outlines: LimitOutlines, pose: PosedBones) -> PlacedLimits:
     return PlacedLimits(outlines, points, centres, present, frames, sizes[:, 0])
 
 
-def _find_zero_frames(outlines: LimitOutlines, pose: PosedBones) -> Array:
+def _find_zero_frames(outlines: LimitOutlines, pose: EvaluatedPose) -> Array:
     """Return the axes of each outline's joint at zero, world space, shape (o, 3, 3)."""
     parents = pose.columns.take(outlines.parents, axis=0)[:, :3, :3].astype(np.float64)
     parents[outlines.roots] = np.eye(3)

@@ -18,7 +18,7 @@ from ...core import JointKind
 from ...core.algebra.arithmetic import ARRAYS, FLOATS, Array
 from ...core.kinematics import swing_twist
 from ...core.kinematics.joint_limits import ELBOWS, FREE, HINGES
-from ...core.kinematics.swing_twist import HELD, SwingTwistRange
+from ...core.kinematics.swing_twist import LOCKED_WIDTH, SwingTwistRange
 from ..reading.spec import Axes
 
 # Number of points on a quarter of a swing's boundary, and per radian of an arc.
@@ -139,7 +139,7 @@ def _trace_quarter(ranges: SwingTwistRange, side_x: float, side_z: float) -> Arr
     half_z = ranges.above_z if side_z > 0.0 else ranges.below_z
     middle = np.array([ranges.middle_x, ranges.middle_z])
     sides = np.array([side_x, side_z])
-    if min(half_x, half_z) > HELD and math.isfinite(half_x + half_z):
+    if min(half_x, half_z) > LOCKED_WIDTH and math.isfinite(half_x + half_z):
         angle = 0.5 * math.pi * np.linspace(0.0, 1.0, QUARTER_POINTS)
         ellipse = np.column_stack((half_x * np.cos(angle), half_z * np.sin(angle)))
         round_quarter: Array = middle + sides * ellipse
@@ -172,7 +172,7 @@ def swing_axes(directions: Array) -> Array:
     """Return the axes after the shortest swings of Y to directions, shape (..., 3, 3)."""
     x, y, z = np.moveaxis(directions, -1, 0)
     # A swing of half a turn has no shortest way.
-    factor = 1.0 / np.maximum(1.0 + y, swing_twist.HALF_TURN)
+    factor = 1.0 / np.maximum(1.0 + y, swing_twist.MIN_SWING_COSINE)
     across = -x * z * factor
     rows = (
         *(1.0 - x * x * factor, x, across),

@@ -30,7 +30,7 @@ MIN_LENGTH_SHARE = 1e-4
 MIN_PARENT_SCALE_RATIO = 1e-6
 
 
-def takes_bones(armature_object: bpy.types.Object) -> bool:
+def can_add_bones(armature_object: bpy.types.Object) -> bool:
     """Return whether bones can be added to an armature; Blender edits no library data."""
     data_blocks = armature_object, armature_object.data
     return all(block.library is None and block.override_library is None for block in data_blocks)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
-from ..keying.moving import Moving
+from ..keying.moving import SettingMove
 from ..live.writer import write_rotation
 from ..planning.order import PlannedChain
 from ..reading.bone_joints import has_joint
@@ -26,7 +26,7 @@ IKConstraint = Any
 """A KinematicConstraint of Blender; the type stubs only know what all constraints share."""
 
 # Settings with the same name and meaning in chains and constraints.
-SHARED = ("mute", "influence", "weight", "use_rotation", "orient_weight", "iterations")
+SHARED_SETTINGS = ("mute", "influence", "weight", "use_rotation", "orient_weight", "iterations")
 # Settings that can be animated in both, by their names in constraints, with those in chains. The
 # eye in Blender's panel animates ``enabled``, the opposite of ``mute``.
 _NAMES_IN_CONSTRAINTS = {
@@ -190,7 +190,7 @@ def check_chain(
         raise RigError(f"'{spec.bone}' has an IK constraint already: delete that first.")
 
 
-def may_grow(armature_object: bpy.types.Object, plan: ChainPlan) -> bool:
+def can_grow(armature_object: bpy.types.Object, plan: ChainPlan) -> bool:
     """Return whether any bone of a chain has an IK stretch."""
     bones = armature_object.pose.bones
     return any(bones[plan.skeleton.names[bone]].ik_stretch > 0.0 for bone in plan.segments)
@@ -204,7 +204,7 @@ def take_settings(constraint: IKConstraint, chain: PlannedChain, pole_angle: flo
     constraint.orient_weight = float(options.orient_weight)
     constraint.iterations = int(options.iterations)
     # Without bones that stretch it has no effect: keep Blender's default, which is on.
-    constraint.use_stretch = spec.use_stretch or not may_grow(chain.object, chain.plan)
+    constraint.use_stretch = spec.use_stretch or not can_grow(chain.object, chain.plan)
     constraint.pole_angle = math.remainder(pole_angle, math.tau)
     constraint.use_tail = spec.use_tail
     constraint.chain_count = min(spec.chain_count, MOST_BONES_OF_CONSTRAINT)
@@ -234,11 +234,11 @@ def lost_of_chain(settings: bpy.types.PropertyGroup) -> list[str]:
 
 def moving_to_chain(
     armature_object: bpy.types.Object, bone: str, constraint: str, index: int
-) -> Moving:
+) -> SettingMove:
     """Return the changes that move keys of a constraint's settings to those of a chain.
 
     Raises:
-        RigError: If they cannot be moved, as for ``Moving``.
+        RigError: If they cannot be moved, as for ``SettingMove``.
     """
     bones = armature_object.pose.bones
     bone_item = ("pose.bones", bones.find(bone), bone)
@@ -250,23 +250,23 @@ def moving_to_chain(
         )
     ]
     after = f"chain_ik.chains[{index}]."
-    return Moving(armature_object, _dotted(before), after, _NAMES_IN_CONSTRAINTS, ("enabled",))
+    return SettingMove(armature_object, _dotted(before), after, _NAMES_IN_CONSTRAINTS, ("enabled",))
 
 
 def moving_to_constraint(
     armature_object: bpy.types.Object, index: int, bone: str, constraint: str
-) -> Moving:
+) -> SettingMove:
     """Return the changes that move keys of a chain's settings to those of a constraint.
 
     Raises:
-        RigError: If they cannot be moved, as for ``Moving``.
+        RigError: If they cannot be moved, as for ``SettingMove``.
     """
     chains = armature_object.chain_ik.chains
     name = chains[index].name
     before = _items("chain_ik.chains", index, name if chains.find(name) == index else None)
     after = _items(f"{_items('pose.bones', None, bone)[-1]}.constraints", None, constraint)[-1]
     stuck = ("use_flip_bend",)
-    return Moving(armature_object, _dotted(before), f"{after}.", _NAMES_IN_CHAINS, stuck=stuck)
+    return SettingMove(armature_object, _dotted(before), f"{after}.", _NAMES_IN_CHAINS, stuck=stuck)
 
 
 def _items(items: str, index: int | None, name: str | None) -> list[str]:
@@ -279,7 +279,7 @@ def _dotted(paths: Sequence[str]) -> tuple[str, ...]:
     return tuple([f"{path}." for path in paths])
 
 
-def take_shown_pose(
+def write_evaluated_pose(
     armature_object: bpy.types.Object,
     evaluated: bpy.types.Object,
     pose: Pose,

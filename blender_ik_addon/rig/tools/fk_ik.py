@@ -24,7 +24,7 @@ from ..reading.world import array_of, channels_of, matrix_of
 from .placing import check_movable
 
 # Relative and absolute tolerances (scene units) of the channels of controls between two passes.
-SAME_SHARE, SAME_PLACE = 1e-5, 1e-6
+SETTLED_RTOL, SETTLED_ATOL = 1e-5, 1e-6
 # How far a tip may be from a target that it has reached: in tolerances of its chain, and in
 # radians. If ten times larger, the remaining gap would be seen to pull.
 MAX_GAP, MAX_TURN = 2.0, 1e-4
@@ -32,13 +32,13 @@ MAX_GAP, MAX_TURN = 2.0, 1e-4
 # scene units. If ten times smaller, Blender's rounding would be taken for a constraint.
 PLACED_RTOL, PLACED_ATOL = 1e-4, 2e-5
 
-Goals = dict[Anchor, Array]
+ControlGoals = dict[Anchor, Array]
 """World matrices of targets and poles, shape (4, 4) each."""
 
 
-def find_match(
+def find_control_goals(
     armature_object: bpy.types.Object, spec: ChainSpec, limb: ChainSpec, scene: bpy.types.Scene
-) -> Goals:
+) -> ControlGoals:
     """Return the goals of a chain's target and pole that keep its present pose; change nothing.
 
     The pole is placed on the side to which the limb bends, turned by the pole angle. A chain that
@@ -74,8 +74,8 @@ def find_match(
     return goals
 
 
-def is_met(goals: Goals, spec: ChainSpec) -> bool:
-    """Return whether a chain is at its target, by goals from ``find_match``."""
+def is_at_goals(goals: ControlGoals, spec: ChainSpec) -> bool:
+    """Return whether a chain is at its target, by goals from ``find_control_goals``."""
     if spec.target is None or spec.pole is not None:
         # The side to which a pole turns the chain is not compared: always place the pole again.
         return spec.target is None
@@ -87,13 +87,13 @@ def is_met(goals: Goals, spec: ChainSpec) -> bool:
     return not spec.use_rotation or np.allclose(goal_axes, axes, rtol=0.0, atol=MAX_TURN)
 
 
-def find_bend(armature_object: bpy.types.Object, spec: ChainSpec) -> float | None:
+def find_matching_pole_angle(armature_object: bpy.types.Object, spec: ChainSpec) -> float | None:
     """Return the pole angle with which a chain that carries its side keeps its present pose.
 
     None for chains that bend toward a pole or as their start pose.
 
     Raises:
-        RigError: As for ``find_match``.
+        RigError: As for ``find_control_goals``.
     """
     if spec.pole_mode is not PoleMode.FOLLOW:
         return None
@@ -102,7 +102,7 @@ def find_bend(armature_object: bpy.types.Object, spec: ChainSpec) -> float | Non
 
 
 def match_controls(
-    goals: Goals,
+    goals: ControlGoals,
     view_layer: bpy.types.ViewLayer,
     frame: float | None = None,
     interpolation: str = "",
@@ -110,7 +110,7 @@ def match_controls(
     """Move targets and poles to their goals, also where some are parents of others.
 
     Args:
-        goals: From ``find_match``, of one chain or more.
+        goals: From ``find_control_goals``, of one chain or more.
         view_layer: The view layer that evaluates them.
         frame: Frame to key them at, or a curve would move them back; None for no keys.
         interpolation: As for ``key_anchors``.
@@ -122,13 +122,13 @@ def match_controls(
         if frame is not None:
             key_anchors(goals, frame, interpolation)
         after = np.array([channels_of(anchor).matrix_basis for anchor in goals])
-        if before is not None and np.allclose(after, before, SAME_SHARE, SAME_PLACE):
+        if before is not None and np.allclose(after, before, SETTLED_RTOL, SETTLED_ATOL):
             return
         before = after
         view_layer.update()
 
 
-def held_elsewhere(goals: Goals) -> list[str]:
+def controls_off_goals(goals: ControlGoals) -> list[str]:
     """Return the names of evaluated controls that are not at their goals."""
     return [
         label(anchor)
@@ -138,7 +138,7 @@ def held_elsewhere(goals: Goals) -> list[str]:
 
 
 def switch_controls(
-    goals: Goals,
+    goals: ControlGoals,
     others: Iterable[Anchor],
     view_layer: bpy.types.ViewLayer,
     frame: int,
@@ -159,7 +159,7 @@ def switch_controls(
     carried = {
         anchor: matrix
         for anchor, matrix in matrices.items()
-        if not np.allclose(matrix_of(anchor), matrix, SAME_SHARE, SAME_PLACE)
+        if not np.allclose(matrix_of(anchor), matrix, SETTLED_RTOL, SETTLED_ATOL)
     }
     key_as_played(carried, frame - 1, interpolation)
     if carried:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core import IKError
 from ...core.algebra.arithmetic import Array
-from ..anatomy.bone_names import Part, Side, opposite, read
+from ..anatomy.bone_names import BodyPart, Side, opposite, read
 from ..anatomy.free_bones import free_bones
 from ..anatomy.limbs import Limb, LimbKind
 from ..anatomy.symmetry import mirrored_place
@@ -37,7 +37,7 @@ HEEL_SHARE = 0.5
 TOE_BOX_SHARE = 1.2
 
 
-def rolling(
+def add_foot_roll(
     armature_object: bpy.types.Object, limb: Limb, chain: NewChain, driven: set[str]
 ) -> list[NewChain]:
     """Return the chain of a leg with pivots for foot roll, and that of its toes if it has any.
@@ -79,7 +79,7 @@ def rolling(
     return [foot, NewChain(*toes, [toe_control])]
 
 
-def lacking_toes(
+def find_missing_toes(
     armature_object: bpy.types.Object, limb: Limb, target: Anchor, driven: set[str]
 ) -> NewChain | None:
     """Return the chain of the toes that a foot could have but lacks; None otherwise.
@@ -140,7 +140,7 @@ def _toe_of(
     toes = [
         child.name
         for child in foot.children
-        if read(child.name).part is Part.TOE
+        if read(child.name).part is BodyPart.TOE
         and not read(child.name).is_helper
         and child.name not in driven
         and is_free[skeleton.index[child.name]]

@@ -35,7 +35,7 @@ def has_linked(armature_object: bpy.types.Object, items: Any, indices: Iterable[
     return False
 
 
-def make_groups(owner: bpy.types.Object) -> None:
+def create_setting_groups(owner: bpy.types.Object) -> None:
     """Create all groups of settings of an override, so that Blender saves its changes correctly.
 
     To be called before each save. If only the override or only the library's object has used a

@@ -33,7 +33,7 @@ MIN_SINGULAR_VALUE_RATIO = 1e-6
 MAX_GAP_PER_WAY, MAX_GAP_PER_SIZE = 1e-3, 1e-5
 
 
-class HeldError(RigError):
+class MoveBlockedError(RigError):
     """A constraint, or something like it, keeps a target or pole from following its location."""
 
 
@@ -81,7 +81,7 @@ def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
 
 
 @dataclass(frozen=True)
-class Held:
+class GrabbedControl:
     """The state of a control before it is moved.
 
     Attributes:
@@ -103,7 +103,7 @@ class Held:
     free: Flags
 
 
-def take_hold(anchor: Anchor, word: str, scene: bpy.types.Scene) -> Held:
+def grab_control(anchor: Anchor, word: str, scene: bpy.types.Scene) -> GrabbedControl:
     """Return the present state of a control that is to be moved.
 
     Args:
@@ -120,14 +120,14 @@ def take_hold(anchor: Anchor, word: str, scene: bpy.types.Scene) -> Held:
     free = _free_axes(anchor)
     location = np.array(channels_of(anchor).location, dtype=np.float64)
     base, frame = _location_frame(anchor)
-    return Held(anchor, word, location, place_of(anchor), base, frame[:, free], free)
+    return GrabbedControl(anchor, word, location, place_of(anchor), base, frame[:, free], free)
 
 
-def move_to_point(grabbed: Held, point: Array, view_layer: bpy.types.ViewLayer) -> None:
+def move_to_point(grabbed: GrabbedControl, point: Array, view_layer: bpy.types.ViewLayer) -> None:
     """Move a control to a point by its location channels alone, and evaluate it.
 
     Locked and driven channels stay; the others bring it as near as they can. It need not have been
-    evaluated since ``take_hold``. A point that is not finite, or beyond the range that Blender
+    evaluated since ``grab_control``. A point that is not finite, or beyond the range that Blender
     evaluates, moves nothing.
 
     Args:
@@ -136,7 +136,7 @@ def move_to_point(grabbed: Held, point: Array, view_layer: bpy.types.ViewLayer) 
         view_layer: The view layer that evaluates it.
 
     Raises:
-        HeldError: If a constraint keeps it elsewhere; its former location is restored.
+        MoveBlockedError: If a constraint keeps it elsewhere; its former location is restored.
         RigError: If the bone does not exist any more.
     """
     step = np.zeros(3)
@@ -152,14 +152,14 @@ def move_to_point(grabbed: Held, point: Array, view_layer: bpy.types.ViewLayer) 
         if not _has_arrived(grabbed, step[grabbed.free]):
             channels_of(grabbed.anchor).location = former
             view_layer.update()
-            raise HeldError(
+            raise MoveBlockedError(
                 f"Something else, such as a constraint, keeps the {grabbed.word}"
                 f" '{channels_of(grabbed.anchor).name}' from going there:"
                 " mute that first, or choose another place."
             )
 
 
-def _has_arrived(grabbed: Held, step: Array) -> bool:
+def _has_arrived(grabbed: GrabbedControl, step: Array) -> bool:
     """Return whether a control is where a step of its free channels should have moved it."""
     path = grabbed.frame @ step
     gap = float(np.linalg.norm(place_of(grabbed.anchor) - grabbed.base - path))
@@ -169,8 +169,8 @@ def _has_arrived(grabbed: Held, step: Array) -> bool:
     return gap <= MAX_GAP_PER_WAY * float(np.linalg.norm(path)) + MAX_GAP_PER_SIZE * size
 
 
-def put_back(grabbed: Held) -> None:
-    """Restore exactly the location that a control had at ``take_hold``.
+def restore_location(grabbed: GrabbedControl) -> None:
+    """Restore exactly the location that a control had at ``grab_control``.
 
     Raises:
         RigError: If the bone does not exist any more.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..frames.framing import framed_in_poses
+from ..frames.framing import build_frames_in_poses
 from ..frames.side import find_sides
 from ..keying.moving import ValueChange
 from ..planning.checks import check_segments
@@ -42,7 +42,7 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
         InvalidChainError: If a bone has no length.
     """
     plan = chain.plan
-    frames = framed_in_poses(plan, [pose])
+    frames = build_frames_in_poses(plan, [pose])
     limb_channels = channels[: len(plan.limb)]
     posed = frames.posed(matrices_of(limb_channels, pose.modes[plan.limb])[None])
     check_segments(lambda _: chain, posed.joints)

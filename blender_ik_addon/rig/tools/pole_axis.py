@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ...core.kinematics.bend_plane import POLE_RULES
+from ...core.kinematics.bend_plane import FULL_POLE_SINE
 from ..planning.live_chain import Known, known_chain, spec_of
 from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading.chain_plan import shown_joints
@@ -76,4 +76,4 @@ def is_in_line(axis: PoleAxis, pole: Array) -> bool:
     """
     to_pole = pole - axis.root
     distance = np.linalg.norm(np.cross(axis.direction, to_pole))
-    return bool(distance < POLE_RULES * np.linalg.norm(to_pole))
+    return bool(distance < FULL_POLE_SINE * np.linalg.norm(to_pole))

@@ -12,7 +12,7 @@ from ..live import live
 from ..live.writer import write_property, write_rotation
 from ..planning.checks import check_channels
 from ..planning.known_skeletons import skeleton_of
-from ..planning.located import located_bones, moved_whole
+from ..planning.located import find_moved_root, located_bones
 from ..planning.slide import slide_axes
 from ..planning.start_channels import (
     ChannelsName,
@@ -21,14 +21,14 @@ from ..planning.start_channels import (
     stored_or_keyed,
 )
 from ..reading.animation import BoneKeys
-from ..reading.chain_plan import plan_or_none, planned
+from ..reading.chain_plan import plan_chain, plan_or_none
 from ..reading.channels import read_flags, read_pose
 from ..reading.refusals import RigError
-from ..reading.skeleton import Skeleton, compiled
+from ..reading.skeleton import Skeleton, compile_skeleton
 from ..reading.spec import ChainSpec, StoredBone
 
 
-def take(
+def capture(
     armature_object: bpy.types.Object, evaluated: bpy.types.Object, spec: ChainSpec
 ) -> tuple[StoredBone, ...]:
     """Return the channels of a chain's bones as they are now; nothing if it has no bones.
@@ -59,7 +59,7 @@ def take(
     return stored_bones(pose, plan, spec, located)
 
 
-def give_back(
+def restore_pose(
     armature_object: bpy.types.Object,
     spec: ChainSpec,
     frame: float,
@@ -96,14 +96,14 @@ def give_back(
         )
         if name == "rotation":
             write_rotation(armature_object, bones, pose.modes[bones], values)
-            live.memory.given_back.add(armature_object.session_uid)
+            live.memory.restored_uids.add(armature_object.session_uid)
         else:
             may_change = _changeable_components(armature_object, skeleton, chosen, name)
             vectors = np.where(may_change, values, getattr(pose, name)[bones]).astype(np.float32)
             write_property(armature_object, name, bones, vectors)
 
 
-def unwritten(
+def find_unwritten_bones(
     armature_object: bpy.types.Object, spec: ChainSpec, known: Skeleton | None
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return names of stored bones that a chain does not write or move any more, as two sets.
@@ -116,14 +116,14 @@ def unwritten(
         spec: The chain's settings, with the stored pose.
         known: The object's bones until now; saves time if they have not changed.
     """
-    skeleton = compiled(armature_object, known)
+    skeleton = compile_skeleton(armature_object, known)
     plan = plan_or_none(skeleton, spec)
     if plan is None:
         return frozenset(), frozenset()
     stored, written = _stored_by_index(skeleton, spec), set(plan.written.tolist())
     gone = frozenset([bone.name for index, bone in stored.items() if index not in written])
     try:
-        sliding, whole = located_bones(plan, spec), moved_whole(plan, spec)
+        sliding, whole = located_bones(plan, spec), find_moved_root(plan, spec)
     except RigError:
         return gone, frozenset()
     moved = {
@@ -161,10 +161,10 @@ def _stored_by_index(
     }
 
 
-def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
+def differs_from_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
     """Return whether keyed rotations of a chain's bones differ from the values of their curves."""
     skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
-    bones = planned(skeleton, spec).written
+    bones = plan_chain(skeleton, spec).written
     bone_indices = dict.fromkeys(bones.tolist())
     keyed = stored_or_keyed(
         BoneKeys(armature_object), skeleton, pose, bone_indices, frame, "rotation", None
@@ -172,7 +172,7 @@ def is_off_its_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: f
     return bool((np.abs(pose.rotation[bones] - keyed) > 1e-5).any())
 
 
-def driven_by_all(armature_object: bpy.types.Object, specs: Sequence[ChainSpec]) -> list[list[str]]:
+def driven_names(armature_object: bpy.types.Object, specs: Sequence[ChainSpec]) -> list[list[str]]:
     """Return the names of the bones of each chain, root first; empty if it has no bones."""
     if armature_object.type != "ARMATURE":
         return [[] for _ in specs]

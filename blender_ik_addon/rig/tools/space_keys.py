@@ -12,7 +12,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import (
     ACTING,
-    acting,
+    active_space,
     add_space,
     constraints_of,
     effect_of,
@@ -23,9 +23,9 @@ from ..controls.control_spaces import (
     unconstrained,
 )
 from ..keying.curve_points import set_interpolation
-from ..keying.holding import hold_play
+from ..keying.holding import key_played_frames
 from ..keying.keys import check_keyable, remove_animation
-from ..keying.playing import frame_kept
+from ..keying.playing import preserve_frame
 from ..reading.anchors import space_of
 from ..reading.animation import curves, keyed_frames
 from ..reading.dependencies import Dependencies
@@ -62,7 +62,7 @@ def key_space(
     """
     check_keyable(control.object)
     first, last = frames[0], frames[-1]
-    hold_play(anchor_channels([control]), first - 1, scene)
+    key_played_frames(anchor_channels([control]), first - 1, scene)
     constraint = None if space is None else add_space(control, space)
     steps, until = _steps(control, "" if constraint is None else constraint.name, first, last)
     points = [point.co.x for curve in _curves(control) for point in curve.keyframe_points]
@@ -103,24 +103,24 @@ def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
         lost = [space for space in spaces if space_of(space) in deleted]
         if lost:
             keyed = _influences(control)
-            is_acting = any(space == acting(control) or space.name in keyed for space in lost)
+            is_acting = any(space == active_space(control) or space.name in keyed for space in lost)
             frames_of[control] = _moving_frames(control) if is_acting else range(0)
         if frames_of.get(control):
             check_keyable(control.object)
     return frames_of
 
 
-def carries(deleted: Collection[Anchor]) -> bool:
+def has_followers(deleted: Collection[Anchor]) -> bool:
     """Return whether any control moves now with anchors that are to be deleted.
 
     Raises:
         RigError: As for ``find_frames_to_key``.
     """
-    active_spaces = [acting(control) for control in find_frames_to_key(deleted)]
+    active_spaces = [active_space(control) for control in find_frames_to_key(deleted)]
     return any(space is not None and space_of(space) in deleted for space in active_spaces)
 
 
-def leave(deleted: Collection[Anchor], scene: bpy.types.Scene) -> None:
+def remove_spaces_of(deleted: Collection[Anchor], scene: bpy.types.Scene) -> None:
     """Remove all spaces of deleted anchors; their controls stay where they play.
 
     Args:
@@ -138,13 +138,13 @@ def leave(deleted: Collection[Anchor], scene: bpy.types.Scene) -> None:
         return
     shown: dict[Anchor, dict[float, PlacedFrame]] = {control: {} for control in frames_of}
     active: dict[Anchor, list[str]] = {control: [] for control in frames_of}
-    with frame_kept(scene):
+    with preserve_frame(scene):
         for frame in frames:
             scene.frame_set(frame)
             for control in [owner for owner, times in frames_of.items() if frame in times]:
                 matrix = total_effect(control) @ unconstrained(control)
                 shown[control][frame] = matrix, total_effect(control, deleted)
-                now = acting(control)
+                now = active_space(control)
                 active[control].append("" if now is None or space_of(now) in deleted else now.name)
         for control, times in frames_of.items():
             _remove_spaces(control, deleted)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import bpy
 
-from ..batches.changes import Change, note
+from ..batches.changes import ChannelChange, note
 from ..batches.rig_state import RigState, Specs
 from ..live.graph_state import Batch, GraphState
 from ..live.writer import write_pose
@@ -80,7 +80,7 @@ class Trial:
         """The chain with the other chains of its tree."""
         return self.batch.driven_of(self.row)
 
-    def solve(self, world: WorldMatrices) -> list[Change]:
+    def solve(self, world: WorldMatrices) -> list[ChannelChange]:
         """Solve, store the pose in the state, and return the changes against the former pose."""
         changes = self.batch.changes(world, moment_of(self._update), lambda _state: False)
         for change in changes:
@@ -93,7 +93,7 @@ class Trial:
             self.state.pose = self._start_pose.copy()
             self.state.histories.clear()
             self.state.version += 1
-        self.batch.ask_anew(self.batch.uids)
+        self.batch.request_solve(self.batch.uids)
 
     def outcome(self) -> Outcome:
         """Return the outcome of the solve.
@@ -123,7 +123,7 @@ def solve_once(
     update = Update(depsgraph.scene, depsgraph, is_new_frame=False)
     # A chain that is solved once moves no other bones of its body.
     trial = Trial(update, armature_object, {0: replace(spec, body=None)}, 0)
-    trial.batch.most_again = 0
+    trial.batch.max_repeats = 0
     changes = trial.solve(WorldMatrices(depsgraph))
     outcome = trial.outcome()
     if changes:

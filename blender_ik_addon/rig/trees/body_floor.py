@@ -10,14 +10,14 @@ import numpy as np
 from ...core import Floor
 from ...core.algebra.arithmetic import Array, Indices
 from ..anatomy.body import Body
-from ..anatomy.bone_names import Part
+from ..anatomy.bone_names import BodyPart
 from ..anatomy.soles import soles
 from ..planning.live_chain import LiveChain
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 from ..reading.spaces import transform_direction
 
 # Parts whose pin fixes all bones below them as well; a pin on hips or a chest leaves limbs free.
-LIMB_ENDS = frozenset((Part.HAND, Part.FOOT))
+LIMB_ENDS = frozenset((BodyPart.HAND, BodyPart.FOOT))
 # Number of bones that the core has before these: the floating one.
 FLOATING_BONES = 1
 
@@ -73,7 +73,7 @@ class AboveFloor:
 
 
 @dataclass(frozen=True, eq=False)
-class BodyFloor(Alike):
+class BodyFloor(BatchRecord):
     """The floors of b similar bodies, in the spaces that these are solved in.
 
     Attributes:
@@ -138,6 +138,6 @@ def _pinned(live_chains: Sequence[LiveChain]) -> set[int]:
 
 def _ends(body: Body, tip: int) -> Array:
     """Return the head and tail of a tip bone, or heel and toe of a foot, in its space, (2, 3)."""
-    if body.parts[tip] is Part.FOOT:
+    if body.parts[tip] is BodyPart.FOOT:
         return soles(body.skeleton, tip, body.up)
     return np.array(((0.0, 0.0, 0.0), (0.0, body.skeleton.lengths[tip], 0.0)))

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Flags, Indices
 from ..planning.live_chain import LiveChain
 from .driven import Driven
-from .shared_bones import sharing
+from .shared_bones import group_by_bones
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def body_limbs(
     alone = [live_chain.by_itself() for live_chain in live_chains]
     written = {number: chain.plan.written.tolist() for number, chain in enumerate(alone)}
     limbs = []
-    for group in sharing(written):
+    for group in group_by_bones(written):
         driven = unite([alone[i] for i in group])
         rows = np.array([row_of[bone] for bone in driven.bones.tolist()])
         limbs.append(BodyLimb(driven, group, rows, parents[int(rows[0])]))

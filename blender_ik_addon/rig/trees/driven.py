@@ -11,7 +11,7 @@ import numpy as np
 from ...core import JointKind, Lead, SolveOptions, Solver, StepMode
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.twist_spread import Segment
-from ..planning.hanging import Hanging
+from ..planning.hanging import BoneHierarchy
 from ..planning.live_chain import EVEN_SCALE, SHORTEST_SEGMENT, LiveChain
 from ..planning.slide import ChainSlide
 from ..reading.bone_joints import BoneJoints
@@ -48,7 +48,7 @@ class Driven:
 
     live_chains: tuple[LiveChain, ...]
     bones: Indices
-    hanging: Hanging
+    hanging: BoneHierarchy
     start: Array
     stored: Array
     modes: Integers
@@ -103,7 +103,7 @@ class Driven:
         of_chains = [spec.options for spec in self.specs]
         if not self.is_tree:
             return of_chains[0]
-        turning = [self.specs[i].options for i in self.turning]
+        turning = [self.specs[i].options for i in self.turning_chains]
         is_newton = self.hanging.floats or any(one.solver is Solver.NEWTON for one in of_chains)
         return SolveOptions(
             solver=Solver.NEWTON if is_newton else Solver.FABRIK,
@@ -116,7 +116,7 @@ class Driven:
         )
 
     @cached_property
-    def turning(self) -> tuple[int, ...]:
+    def turning_chains(self) -> tuple[int, ...]:
         """Numbers of the chains whose tips turn toward their targets' orientations."""
         return tuple(
             i
@@ -130,7 +130,7 @@ class Driven:
         segments, parents = list[Segment](), self.hanging.parents
         for chain, rows in enumerate(self.hanging.rows):
             for segment in self.live_chains[chain].plan.spread:
-                by_row, changed = segment.among(rows), {rows[row] for row in segment.changed}
+                by_row, changed = segment.with_rows(rows), {rows[row] for row in segment.changed}
                 others = self.hanging.rows[:chain] + self.hanging.rows[chain + 1 :]
                 children = {row for row, above in enumerate(parents) if above in by_row.rolled}
                 if children <= changed and all(changed.isdisjoint(other) for other in others):
@@ -146,7 +146,7 @@ class Driven:
         return tuple(0 if goal.is_pinned else goal.priority for goal in goals if goal is not None)
 
     @cached_property
-    def poled(self) -> tuple[int, ...]:
+    def poled_chains(self) -> tuple[int, ...]:
         """Numbers of the chains that have poles."""
         return tuple(i for i, spec in enumerate(self.specs) if spec.pole is not None)
 
@@ -188,10 +188,10 @@ class Driven:
     @property
     def _is_rigid(self) -> bool:
         spec, plan, count = self.specs[0], self.live_chains[0].plan, self.hanging.count
-        turns_tip_of_segment = bool(self.turning) and plan.ends_at_tail
+        turns_tip_of_segment = bool(self.turning_chains) and plan.ends_at_tail
         fits = spec.options.solver is not Solver.TWO_BONE or count - turns_tip_of_segment == 2
         # Chains that stretch, slide, ease or are dragged are solved in armature space.
-        goes_elsewhere = spec.use_stretch or spec.goes_on or self.slide is not None
+        goes_elsewhere = spec.use_stretch or spec.depends_on_time or self.slide is not None
         is_square = self.skeleton.has_square_rest[self.bones[1:]].all()
         if goes_elsewhere or not (fits and is_square):
             return False
@@ -258,7 +258,7 @@ class BatchKey(NamedTuple):
         body: Further settings that bodies have in common.
     """
 
-    hanging: Hanging
+    hanging: BoneHierarchy
     spread: tuple[Segment, ...]
     modes: tuple[int, ...]
     is_current: tuple[bool, ...]

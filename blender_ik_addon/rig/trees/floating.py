@@ -11,11 +11,11 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Indices
 from ..planning.live_chain import LiveChain
 from ..reading.channels import Pose
-from ..reading.rows import Alike
+from ..reading.rows import BatchRecord
 
 
 @dataclass(frozen=True)
-class Floating(Alike):
+class Floating(BatchRecord):
     """The place of the root without the body, for one body of k bones or for B bodies.
 
     Attributes:

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...core import Solver
 from ..planning.live_chain import LiveChain
-from ..planning.order import Group, closing_chain
+from ..planning.order import Group, find_closing_chain
 from ..reading.chain_plan import ChainPlan
 from ..reading.dependencies import Point
 from ..reading.spec import ChainSpec
 
-SOLVERS = (Solver.NEWTON, Solver.FABRIK)
+TREE_SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 """The solvers that solve trees."""
 
 
-def united(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[int, str]]:
+def group_chains(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[int, str]]:
     """Return the groups of chains that are solved together, and why others are not solved.
 
     Groups are in the order of their first chains; the reasons are by index of the chain.
@@ -27,7 +27,7 @@ def united(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[in
     while True:
         groups, refused = _group_writers(live_chains, excluded)
         conflict = _conflict(live_chains, groups)
-        if conflict is None and (cycle := closing_chain(live_chains, groups)) is not None:
+        if conflict is None and (cycle := find_closing_chain(live_chains, groups)) is not None:
             name = live_chains[cycle[1]].spec.name
             text = (
                 f"This chain and chain '{name}' follow each other:"
@@ -60,10 +60,10 @@ def _group_writers(
         written[i] = points
         for point in points:
             first_writer.setdefault(point, i)
-    return sharing(written), refused
+    return group_by_bones(written), refused
 
 
-def sharing(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]:
+def group_by_bones(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]:
     """Return groups of chains that share written bones, directly or through other chains.
 
     Args:
@@ -85,7 +85,7 @@ def sharing(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]:
 def limb_count(plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
     """Return how many bones the pole of a chain turns, counted from its effector upward.
 
-    As ``Hanging.limb_root``, for chains that are not solved together yet.
+    As ``BoneHierarchy.limb_root``, for chains that are not solved together yet.
 
     Args:
         plan: Plan of the chain.
@@ -120,7 +120,7 @@ def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) ->
 
 def cure_of(plan: ChainPlan, spec: ChainSpec, *, slides: bool) -> str | None:
     """Return the change that a chain needs before it can share bones; None if it needs none."""
-    if plan.body_root < 0 and spec.options.solver not in SOLVERS:
+    if plan.body_root < 0 and spec.options.solver not in TREE_SOLVERS:
         return "choose Newton or FABRIK as the solver"
     if spec.use_stretch:
         return "switch Stretch off"

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
-from ..planning.hanging import Hanging, Hung, hanging_of, lying
+from ..planning.hanging import BoneHierarchy, OrderedBones, find_heads_and_effectors, hanging_of
 from ..planning.live_chain import LiveChain, is_same
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.channels import Pose
@@ -22,7 +22,9 @@ from .driven import Driven
 from .floating import Floating
 
 
-def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None) -> Driven:
+def unite_chains(
+    live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints | None
+) -> Driven:
     """Return the bones that chains drive: chains that share bones, or a single chain.
 
     Args:
@@ -42,7 +44,7 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
     if len(live_chains) > 1 or hanging.floats:
         joints = _joints(live_chains, bones, hanging, of_bones)
     scale, location = _without_change(live_chains, order, pose)
-    ways, ends = lying(plans, order, lambda indices: location[indices])
+    ways, ends = find_heads_and_effectors(plans, order, lambda indices: location[indices])
     driven = Driven(
         live_chains=tuple(live_chains),
         bones=bones,
@@ -63,7 +65,7 @@ def driven_by(live_chains: Sequence[LiveChain], pose: Pose, of_bones: BoneJoints
 
 
 def _without_change(
-    live_chains: Sequence[LiveChain], order: Hung, pose: Pose
+    live_chains: Sequence[LiveChain], order: OrderedBones, pose: Pose
 ) -> tuple[Array, Array]:
     """Return scale channels (k, 3) without growth, and locations of all bones without slides.
 
@@ -88,7 +90,7 @@ def _as_body(driven: Driven, pose: Pose, of_bones: BoneJoints | None) -> BodyPla
     above_floor = None
     if driven.specs[0].floor is not None:
         above_floor = AboveFloor.of(chains, bones[: hanging.count], hanging.carriers, driven.ends)
-    unite = partial(driven_by, pose=pose, of_bones=of_bones)
+    unite = partial(unite_chains, pose=pose, of_bones=of_bones)
     return BodyPlan(
         **{field.name: getattr(driven, field.name) for field in fields(driven)},
         floating=Floating.of(chains, bones, pose),
@@ -100,7 +102,7 @@ def _as_body(driven: Driven, pose: Pose, of_bones: BoneJoints | None) -> BodyPla
 def _joints(
     live_chains: Sequence[LiveChain],
     bones: Indices,
-    hanging: Hanging,
+    hanging: BoneHierarchy,
     of_bones: BoneJoints | None,
 ) -> BoneJoints | None:
     """Return the joints of a tree's bones: for each, the joint of the first chain with limits.

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from blender_ik_addon.core.clips.branches import largest_turns
+from blender_ik_addon.core.clips.branches import find_largest_turns
 from blender_ik_addon.rig.controls.control_spaces import move_to
 from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor
@@ -225,7 +225,7 @@ def largest_turn(bone: bpy.types.PoseBone) -> float:
     for frame in range(scene.frame_start, scene.frame_end + 1):
         scene.frame_set(frame)
         turns.append(np.array(bone.matrix.to_quaternion()))
-    return float(largest_turns(np.array(turns)[:, None]).max())
+    return float(find_largest_turns(np.array(turns)[:, None]).max())
 
 
 def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray]:

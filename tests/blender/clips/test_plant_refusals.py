@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.properties.records import chain_spec
-from blender_ik_addon.rig.clips.planted_clip import Planting
+from blender_ik_addon.rig.clips.planted_clip import PlantingOptions
 from blender_ik_addon.rig.clips.planting import plant
 from blender_ik_addon.rig.reading.animation import bags_of_action
 from blender_ik_addon.rig.reading.refusals import RigError
@@ -152,7 +152,7 @@ def test_given_up_nothing_has_changed(leg, steps, is_again):
     bpy.context.scene.frame_set(3)
     chains = {0: chain_spec(ob.chain_ik.chains[0])}
     # The clip that is kept has no keys of these hips.
-    planting = Planting(range(1, LAST + 1), root="Bone.0" if is_again else "")
+    planting = PlantingOptions(range(1, LAST + 1), root="Bone.0" if is_again else "")
     work = plant(bpy.context.scene, ob, chains, planting)
     for _ in range(steps):
         next(work)
@@ -165,7 +165,9 @@ def test_given_up_nothing_has_changed(leg, steps, is_again):
 def test_a_rig_that_has_changed_meanwhile_is_left_alone(leg):
     ob, _ = leg
     settings = ob.chain_ik.chains[0]
-    work = plant(bpy.context.scene, ob, {0: chain_spec(settings)}, Planting(range(1, LAST + 1)))
+    work = plant(
+        bpy.context.scene, ob, {0: chain_spec(settings)}, PlantingOptions(range(1, LAST + 1))
+    )
     next(work)
     settings.name = "Other"
     with pytest.raises(RigError, match="has changed meanwhile"):

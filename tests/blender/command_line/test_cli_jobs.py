@@ -14,7 +14,7 @@ import pytest
 
 from blender_ik_addon.cli import jobs
 from blender_ik_addon.cli.errors import CommandError
-from blender_ik_addon.cli.jobs import Task, run
+from blender_ik_addon.cli.jobs import Job, run
 from tests.blender.command_line import command_lines as lines
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import give, make_pulled
@@ -210,7 +210,7 @@ def test_frames_that_cannot_be_solved_are_told_by_the_one_that_shares_them_out(
     file, capfd, monkeypatch
 ):
     # That it tries again is shown above.
-    monkeypatch.setattr(jobs, "TRIES", 1)
+    monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 1)
     bpy.data.objects["Rig 1"].chain_ik.chains["Arm"].target = None
     lines.save(file)
     output = file.with_name("out.blend")
@@ -281,8 +281,8 @@ def wait_for_end(pid: int) -> None:
     raise AssertionError(f"process {pid} goes on without its parent")
 
 
-def python(code: str, name: str, count: int = 4) -> Task:
-    return Task([sys.executable, "-c", code], name, count)
+def python(code: str, name: str, count: int = 4) -> Job:
+    return Job([sys.executable, "-c", code], name, count)
 
 
 def tell(told: list[tuple[int, int]]):

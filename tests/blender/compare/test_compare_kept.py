@@ -14,7 +14,7 @@ from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
 from blender_ik_addon.overlay import ghosts
 from blender_ik_addon.rig.comparing.comparing import CONTENDERS
 from blender_ik_addon.rig.reading.refusals import RigError
-from blender_ik_addon.translations import translated
+from blender_ik_addon.translations import translate_into
 from tests.blender.compare import compared_rigs
 from tests.blender.compare.compared_rigs import compared, joints_of, limb
 from tests.blender.keying.converted_rigs import Limb
@@ -170,12 +170,12 @@ def test_the_status_bar_counts_what_is_done() -> None:
     solver = POSE_OT_chain_ik_compare.progress(None, 3, 9)
     assert solver == "solver 3 of 9"
     assert POSE_OT_chain_ik_bake.progress(None, 3, 50) == "frame 3 of 50"
-    text = translated(f"Compare Solvers  |  Esc: stop  |  {solver}", "pt_BR")
+    text = translate_into(f"Compare Solvers  |  Esc: stop  |  {solver}", "pt_BR")
     assert text == "Comparar solucionadores  |  Esc: parar  |  solucionador 3 de 9"
 
 
 def drawn() -> list[ghosts.Ghost]:
-    return ghosts.ghosts(bpy.context)
+    return ghosts.find_ghosts(bpy.context)
 
 
 def test_each_pose_that_was_found_is_drawn_in_a_colour_of_its_own_and_the_chosen_one_marked():
@@ -249,7 +249,7 @@ def test_pixels_of_lines_are_between_joints_and_those_of_dots_at_them():
 
 def test_names_that_would_lie_on_each_other_stand_below_each_other():
     places = [(10.0, 50.0), (12.0, 50.3), (11.0, 49.9), (400.0, 50.0), (10.0, 20.0)]
-    found = ghosts.side_by_side(places, 16.0)
+    found = ghosts.spread_names(places, 16.0)
     assert found[0] == places[0]
     assert found[3] == places[3]
     assert [x for x, _ in found] == [x for x, _ in places]

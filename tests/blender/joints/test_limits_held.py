@@ -14,10 +14,10 @@ from mathutils import Quaternion
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.properties.records import chain_spec
-from blender_ik_addon.rig.reading.skeleton import compiled
+from blender_ik_addon.rig.reading.skeleton import compile_skeleton
 from blender_ik_addon.rig.reading.world import uids_in
 from blender_ik_addon.rig.shapes import chain_shape
-from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_posed
+from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_evaluated_pose
 from blender_ik_addon.rig.shapes.limit_shapes import LimitPart, find_bounds
 from tests.blender.setups import jointed_rigs, rigs, scaled_rigs
 from tests.core.limited_rigs import FREE_AXES, violation
@@ -238,9 +238,9 @@ NEAR = (0.5, 0.45, 0.4)
 
 def shape_of(ob: bpy.types.Object) -> tuple[chain_shape.ChainShape, Array]:
     """Return the shape of the first chain and its joints, on the pose as Blender evaluated it."""
-    graph, skeleton = bpy.context.evaluated_depsgraph_get(), compiled(ob)
+    graph, skeleton = bpy.context.evaluated_depsgraph_get(), compile_skeleton(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
-    posed = read_posed(ob.evaluated_get(graph), len(skeleton.names))
+    posed = read_evaluated_pose(ob.evaluated_get(graph), len(skeleton.names))
     known = graph, ob, skeleton, posed, uids_in(bpy.context.scene)
     found = np.array(chain_shape.find_places([spec.target, spec.pole], *known))
     places = [each if np.isfinite(each).all() else None for each in found]

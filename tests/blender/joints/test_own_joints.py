@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.rig.anatomy.joint_presets import JointPreset
 from blender_ik_addon.rig.anatomy.wider_joints import is_inside, widened
-from blender_ik_addon.rig.reading.spec import OwnJoint
+from blender_ik_addon.rig.reading.spec import JointSpec
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.jointed_rigs import READ_BACK, any_turn, give, tails_at, turn
 from tests.blender.setups.selecting import press, refusal, select_bones
@@ -367,7 +367,7 @@ def test_a_wider_joint_holds_the_turn_rest_and_all_that_it_held(kind, ends, turn
     if is_cone:
         kind, high = JointKind.BALL, (ends[3], ends[4], ends[3])
         low = tuple(-end for end in high)
-    joint = OwnJoint("Bone", kind, low, high, is_cone=is_cone)
+    joint = JointSpec("Bone", kind, low, high, is_cone=is_cone)
     turned = np.array(turned) / np.linalg.norm(turned)
     wider = widened(joint, turned)
     assert is_inside(wider, turned)

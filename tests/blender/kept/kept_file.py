@@ -77,7 +77,7 @@ def open_file(*, has_history: bool = False) -> list[str]:
 
 def goes_on(chain: bpy.types.PropertyGroup) -> bool:
     """Return whether the pose of a chain depends on the one before."""
-    return chain.start_from == "CURRENT" or chain_spec(chain).goes_on
+    return chain.start_from == "CURRENT" or chain_spec(chain).depends_on_time
 
 
 def seen(names: Sequence[str], frames: Sequence[int]) -> Seen:

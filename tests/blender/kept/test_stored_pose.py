@@ -3,7 +3,7 @@
 import bpy
 import pytest
 
-from blender_ik_addon.rig.keying.playing import frame_kept
+from blender_ik_addon.rig.keying.playing import preserve_frame
 from tests.blender.setups import rigs
 
 NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
@@ -203,7 +203,7 @@ def test_values_of_all_kinds_of_data_are_kept(make):
     owner, path = make()
     key(owner, path)
     assert owner.path_resolve(path) == UNKEYED
-    with frame_kept(bpy.context.scene, is_reading=True):
+    with preserve_frame(bpy.context.scene, is_reading=True):
         rigs.go_to(1)
         rigs.go_to(10)
     rigs.updated()
@@ -224,7 +224,7 @@ def test_a_property_that_is_no_number_any_more_keeps_no_other_one_from_it(when):
     spoiled, *others = places
     if when == "before":
         rigs.put(*spoiled, {"group": 1.0})
-    with frame_kept(bpy.context.scene, is_reading=True):
+    with preserve_frame(bpy.context.scene, is_reading=True):
         rigs.go_to(10)
         rigs.put(*spoiled, {"group": 1.0})
     assert [owner.path_resolve(path) for owner, path in others] == [UNKEYED] * 3

@@ -16,7 +16,7 @@ import pytest
 
 import blender_ik_addon
 from blender_ik_addon import cli, clicks
-from blender_ik_addon.overlay.known import known
+from blender_ik_addon.overlay.known import cache
 from tests.blender.live.traces import KINDS_IN_USE, left_behind, list_traces
 from tests.blender.overlay.viewports import in_viewport, strokes
 from tests.blender.setups import rigs
@@ -39,8 +39,8 @@ def test_unregistering_leaves_and_remembers_nothing_and_registering_again_gives_
     ob, target = rigs.make_arm()
     rigs.enter(ob, "POSE")
     rigs.updated()
-    known.names[0, ""] = ()
-    remembered = (clicks._active_bones, clicks._active_objects, known.names)
+    cache.names[0, ""] = ()
+    remembered = (clicks._active_bones, clicks._active_objects, cache.names)
     assert all(remembered)
     for _ in range(2):
         assert len(cli._registered) == 1

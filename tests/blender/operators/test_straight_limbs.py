@@ -11,7 +11,7 @@ from mathutils import Matrix, Quaternion, Vector
 
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.controls.default_poles import placement
-from blender_ik_addon.rig.tools.fk_ik import find_bend
+from blender_ik_addon.rig.tools.fk_ik import find_matching_pole_angle
 from tests.blender.operators.test_characters import add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, unmoved
@@ -173,7 +173,7 @@ def test_a_straight_pose_keeps_the_pole_angle_that_its_limb_has():
     for turn in ((0.0, 0.0, 0.0), (0.5, 0.3, -1.1)):
         rigs.change(chain, mute=True)
         rigs.change(arm, rotation_mode="XYZ", rotation_euler=turn)
-        assert find_bend(ob, chain_spec(chain)) == pytest.approx(0.7, abs=1e-5)
+        assert find_matching_pole_angle(ob, chain_spec(chain)) == pytest.approx(0.7, abs=1e-5)
         rigs.change(arm, rotation_euler=(0.0, 0.0, 0.0))
         rigs.change(chain, mute=False)
     assert bend(ob, "Arm.L") @ Vector((0, 1, 0)) < NEARLY

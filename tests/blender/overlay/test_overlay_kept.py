@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.overlay import viewport
-from blender_ik_addon.overlay.known import known
+from blender_ik_addon.overlay.known import cache
 from tests.blender.overlay.viewports import NEAR, in_viewport, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.saved_rigs import linked
@@ -103,19 +103,19 @@ def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen, role):
 def test_nothing_is_computed_while_it_is_off_and_none_is_known_of_another_file(seen):
     _, target = rigs.make_arm()
     strokes()
-    assert known.rigs
+    assert cache.rigs
     bpy.context.scene.chain_ik.overlay.show_overlay = False
     target.location.x += 0.1
     bpy.context.view_layer.update()
     assert viewport.find_drawn(bpy.context) is None
-    assert not any(vars(known).values()), known
+    assert not any(vars(cache).values()), cache
     bpy.context.scene.chain_ik.overlay.show_overlay = True
     bpy.context.space_data.overlay.show_overlays = False
     assert viewport.find_drawn(bpy.context) is None
     bpy.context.space_data.overlay.show_overlays = True
     strokes()
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    assert not any(vars(known).values()), known
+    assert not any(vars(cache).values()), cache
 
 
 @needs_gpu
@@ -133,5 +133,5 @@ def test_what_is_drawn_is_kept_until_it_changes_but_not_all_colours_that_are_tri
     for number in range(100):
         interface.gizmo_primary = (0.01 * number, 0.5, 0.5)
         assert viewport.find_drawn(bpy.context) != first
-        assert 0 < len(known.drawn) <= 40
+        assert 0 < len(cache.drawn) <= 40
     interface.gizmo_primary = before

@@ -12,7 +12,7 @@ import pytest
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.colours import read_colours
 from blender_ik_addon.overlay.gathering import find_view, gather
-from blender_ik_addon.overlay.known import known
+from blender_ik_addon.overlay.known import cache
 from blender_ik_addon.overlay.strokes import Strokes
 from tests.blender.gizmos.grabbed import in_viewport as in_first_viewport
 
@@ -28,18 +28,18 @@ needs_gpu = pytest.mark.skipif(
 @contextmanager
 def in_viewport() -> Iterator[None]:
     """Have the first viewport of the file that is open drawn; nothing is known of it."""
-    known.clear()
+    cache.clear()
     with in_first_viewport():
         yield
-    known.clear()
+    cache.clear()
 
 
 def strokes() -> Strokes:
     """Return what would be drawn now, made anew where something has changed."""
-    known.settle()
+    cache.settle()
     colours = read_colours(bpy.context)
-    found = find_view(bpy.context, known, colours)
-    return Strokes() if found is None else gather(bpy.context, known, *found)
+    found = find_view(bpy.context, cache, colours)
+    return Strokes() if found is None else gather(bpy.context, cache, *found)
 
 
 def draw(

@@ -228,7 +228,7 @@ def test_parts_trust_as_the_preferences_say(session, tmp_path, is_excluded):
 @needs_application
 def test_parts_of_a_factory_startup_start_so_too(program, tmp_path):
     """They would load the user's add-ons and preferences."""
-    start = jobs.start()
+    start = jobs.start_command()
     assert start[2:5] == ["--factory-startup", "--addons", "blender_ik_addon"]
     file = make_file(tmp_path, {"driver"})
     flags = ("--factory-startup", "--addons", "bl_ext.user_default.chain_ik")

@@ -105,4 +105,4 @@ RIGS = {"Y": make_y, "body": make_body}
 
 def in_armatures(monkeypatch: Any) -> None:
     """Have all trees solved in the spaces of their armatures, not of their root bones."""
-    monkeypatch.setattr(bases, "EVEN_SPACE", -1.0)
+    monkeypatch.setattr(bases, "MAX_UNEVENNESS", -1.0)

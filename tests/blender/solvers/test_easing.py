@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.rig.posing.easing import Stance, eased
+from blender_ik_addon.rig.posing.easing import JointPose, eased
 from blender_ik_addon.rig.reading.spec import Easing
 
 EASINGS = [Easing(0.2), Easing(0.4, 1.5), Easing(0.0, 2.0), Easing(0.05)]
@@ -15,14 +15,14 @@ every_easing = pytest.mark.parametrize("easing", EASINGS, ids=str)
 AXIS, SIZE = np.array([0.36, 0.48, 0.8]), 2.0
 
 
-def stance(angle: float) -> Stance:
+def stance(angle: float) -> JointPose:
     """Return one joint turned and slid away from rest."""
     half = 0.5 * angle
     turn = np.concatenate(([math.cos(half)], math.sin(half) * AXIS))
-    return Stance(turn[None, None], np.array([[SIZE * angle]]))
+    return JointPose(turn[None, None], np.array([[SIZE * angle]]))
 
 
-def angles(at: Stance) -> tuple[float, float]:
+def angles(at: JointPose) -> tuple[float, float]:
     """Return how far the joint is turned, and slid in radians."""
     vector = rotation.vector_from_quaternion(at.turn)[0, 0]
     return float(vector @ AXIS), float(at.way[0, 0]) / SIZE

@@ -8,7 +8,7 @@ import pytest
 
 import blender_ik_addon
 from blender_ik_addon.rig.planning import known_skeletons
-from blender_ik_addon.rig.planning.known_skeletons import MOST_KNOWN, skeleton_of
+from blender_ik_addon.rig.planning.known_skeletons import MAX_SKELETONS, skeleton_of
 from blender_ik_addon.rig.planning.stored_text import bones_of_text
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
@@ -264,6 +264,6 @@ def test_objects_with_one_armature_share_what_is_known_and_no_more_is_kept_than_
     ob = rigs.make_rig()
     other = bpy.data.objects.new("Other", ob.data)
     assert skeleton_of(other) is skeleton_of(ob)
-    for _ in range(MOST_KNOWN):
+    for _ in range(MAX_SKELETONS):
         skeleton_of(bpy.data.objects.new("Empty", bpy.data.armatures.new("Empty")))
-    assert len(known_skeletons._known) <= MOST_KNOWN
+    assert len(known_skeletons._known) <= MAX_SKELETONS

@@ -60,7 +60,7 @@ def assert_goes_on(crowd: list[Rig], *but: Rig) -> None:
 
 
 def test_only_trees_whose_targets_move_are_solved_and_written(crowd, monkeypatch):
-    solved = noted(monkeypatch, chain_batch, "Asked")
+    solved = noted(monkeypatch, chain_batch, "SolveInputs")
     written = noted(monkeypatch, live, "write_pose")
     crowd[1].target("Left").location.z -= 0.1
     crowd[3].target("Right").location.z -= 0.1
@@ -103,7 +103,7 @@ def test_targets_that_cannot_be_followed_leave_what_only_they_drive_until_they_c
         for bone, channels in rigs.rotations(rig.ob).items():
             np.testing.assert_allclose(channels, held[bone], atol=SAME, err_msg=bone)
     with monkeypatch.context() as patch:
-        solved = noted(patch, chain_batch, "Asked")
+        solved = noted(patch, chain_batch, "SolveInputs")
         for _ in range(2):
             rigs.tagged(crowd[0].ob)
         assert not solved

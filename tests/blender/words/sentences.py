@@ -5,7 +5,11 @@ from functools import cache
 from pathlib import Path
 
 from blender_ik_addon.translations.catalogue import SENTENCE
-from blender_ik_addon.translations.sentences import Speech, make_speech, placeholders
+from blender_ik_addon.translations.sentences import (
+    SentenceTranslator,
+    make_translator,
+    placeholders,
+)
 from scripts.translating.harvest import harvest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,14 +56,14 @@ def rows() -> dict[str, list[str]]:
 
 
 @cache
-def shouting() -> Speech:
+def shouting() -> SentenceTranslator:
     """Return a language that says all fixed words in capitals."""
 
     def loud(template: str) -> str:
         parts = re.split(r"(\{\w+\})", template)
         return "".join(part if placeholders(part) else part.upper() for part in parts)
 
-    return make_speech({key: loud(key[1]) for key in wanted()})
+    return make_translator({key: loud(key[1]) for key in wanted()})
 
 
 # Units, names of the scenes, of what creature files hold, and of Python.
@@ -68,5 +72,5 @@ STAY = r"[µm]m|cm|km|Limb\.\d|Right|comfort|mass|stiffness|gravity|joints|name|
 
 def untranslated(sentence: str) -> list[str]:
     """Return the words of a sentence that no translation could say."""
-    said = shouting().translated(sentence)
+    said = shouting().translate(sentence)
     return re.findall(r"[a-z]{2,}", re.sub(rf"'[^']*'|\b(?:{STAY})\b", "", said))

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.clips.contacts import Planted, find_contacts, lowest_around, runs
-from blender_ik_addon.core.clips.footholds import Motion, give_way, hold
+from blender_ik_addon.core.clips.footholds import Motion, hold, smooth_drop
 from tests.core.clips import walks
 from tests.helpers import make_rng
 
@@ -103,7 +103,7 @@ def test_in_any_clip_what_stands_does_not_slide(places, turns, kinds, rate, has_
 
 @given(arrays(np.float64, st.integers(1, 60), elements=st.floats(0.0, 1.0)))
 def test_hips_give_way_as_far_as_is_needed(needed):
-    down = give_way(needed, 24)
+    down = smooth_drop(needed, 24)
     assert (down >= needed - 1e-12).all()
     assert down.max() <= needed.max() + 1e-12
 
@@ -111,7 +111,7 @@ def test_hips_give_way_as_far_as_is_needed(needed):
 def test_hips_give_way_smoothly():
     needed = np.zeros(240)
     needed[100:120] = 0.05
-    down = give_way(needed, 60)
+    down = smooth_drop(needed, 60)
     assert np.abs(np.diff(down)).max() * 60 < 0.5
     assert np.abs(np.diff(down, 2)).max() * 60**2 < 5.0
     assert down[[0, -1]].tolist() == [0.0, 0.0]

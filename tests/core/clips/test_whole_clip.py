@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.core.clips.banded import bands
-from blender_ik_addon.core.clips.branches import find_path, largest_turns
-from blender_ik_addon.core.clips.whole_clip import accelerates_more, acceleration, better
+from blender_ik_addon.core.clips.banded import make_bands
+from blender_ik_addon.core.clips.branches import find_largest_turns, find_path
+from blender_ik_addon.core.clips.whole_clip import accelerates_more, acceleration, improve
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.core.chains import Array
 from tests.helpers import assert_rotations_close, make_rng
@@ -120,9 +120,9 @@ def largest_step(clip):
 def test_joints_turn_as_far_as_the_target_warrants(solver, seed):
     clip, local = clip_of(solver, seed)
     start = rest(FRAMES, BONES)
-    found = better(clip, start, local, NOTHING_FIXED, 0.5)
-    assert largest_turns(local).max() > LARGEST_TURN * largest_step(clip), "nothing to better"
-    assert largest_turns(found.local).max() <= LARGEST_TURN * largest_step(clip)
+    found = improve(clip, start, local, NOTHING_FIXED, 0.5)
+    assert find_largest_turns(local).max() > LARGEST_TURN * largest_step(clip), "nothing to better"
+    assert find_largest_turns(found.local).max() <= LARGEST_TURN * largest_step(clip)
     assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
     assert acceleration(found.local) < acceleration(local)
 
@@ -130,10 +130,10 @@ def test_joints_turn_as_far_as_the_target_warrants(solver, seed):
 def test_without_smoothness_only_frames_around_jumps_move():
     clip, local = clip_of(core.Solver.NEWTON, 2)
     start = rest(FRAMES, BONES)
-    found = better(clip, start, local, NOTHING_FIXED, 0.0)
-    is_anew = find_path(clip, start, local, NOTHING_FIXED).is_anew
-    assert 0 < is_anew.sum() < FRAMES // 4
-    assert np.array_equal(found.local[~is_anew], local[~is_anew])
+    found = improve(clip, start, local, NOTHING_FIXED, 0.0)
+    is_near_jump = find_path(clip, start, local, NOTHING_FIXED).is_near_jump
+    assert 0 < is_near_jump.sum() < FRAMES // 4
+    assert np.array_equal(found.local[~is_near_jump], local[~is_near_jump])
     assert found.is_moved.any()
     assert np.array_equal(found.is_moved, (found.local != local).any(axis=(1, 2)))
 
@@ -142,7 +142,7 @@ def test_what_is_keyed_is_not_smoothed_away():
     rng = make_rng(3)
     shaking = rotation.normalize(rest(FRAMES, BONES) + 0.1 * rng.normal(size=(FRAMES, BONES, 4)))
     clip = met(LimbClip(np.zeros((FRAMES, 3)), BONES), shaking)
-    found = better(clip, shaking, shaking, NOTHING_FIXED, 1.0)
+    found = improve(clip, shaking, shaking, NOTHING_FIXED, 1.0)
     assert_rotations_close(found.local, shaking, 1e-6)
 
 
@@ -175,7 +175,7 @@ def test_goals_are_met_what_is_fixed_stays_and_no_clip_gets_rougher(
 ):
     clip, local = short_clip(seed, solver, is_limited=is_limited)
     is_fixed = make_rng(seed).random(SHORT) < 0.4 * (seed % 2)
-    found = better(clip, rest(SHORT, 3), local, is_fixed, smoothness)
+    found = improve(clip, rest(SHORT, 3), local, is_fixed, smoothness)
     assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
     assert_rotations_close(clip.hold(found.local), found.local, 1e-7)
     assert not accelerates_more(found.local, local)
@@ -197,8 +197,8 @@ def test_a_clip_that_is_turned_as_a_whole_is_bettered_alike(seed, smoothness, tu
     for poses in (turned, keyed):
         poses[:, 0] = rotation.multiply(whole, poses[:, 0])
     fixed = NOTHING_FIXED[:SHORT]
-    found = better(clip, start, local, fixed, smoothness)
-    other = better(met(clip, turned), keyed, turned, fixed, smoothness)
+    found = improve(clip, start, local, fixed, smoothness)
+    other = improve(met(clip, turned), keyed, turned, fixed, smoothness)
     expected = found.local.copy()
     expected[:, 0] = rotation.multiply(whole, expected[:, 0])
     assert_rotations_close(other.local, expected, 1e-4)
@@ -219,24 +219,24 @@ FREE = replace(HINGED, kinds=(), limit=np.inf)
 
 def test_a_jump_that_joints_force_is_told_with_its_frame():
     side = np.where(np.arange(60) < 30, 1.0, -1.0)
-    found = better(HINGED, rest(60, 2), elbow(60, side), NOTHING_FIXED[:60], 0.5)
+    found = improve(HINGED, rest(60, 2), elbow(60, side), NOTHING_FIXED[:60], 0.5)
     assert found.jumps.tolist() == [30]
 
 
 def test_an_elbow_that_jumps_about_its_chord_goes_round():
     local, turn = elbow(60, np.ones(60)), np.radians(170.0)
     local[30:, 0] = rotation.multiply((np.cos(turn / 2), 0.0, np.sin(turn / 2), 0.0), local[30:, 0])
-    found = better(FREE, rest(60, 2), local, NOTHING_FIXED[:60], 0.5)
-    assert largest_turns(local).max() > 2.0
+    found = improve(FREE, rest(60, 2), local, NOTHING_FIXED[:60], 0.5)
+    assert find_largest_turns(local).max() > 2.0
     assert found.jumps.size == 0
-    assert largest_turns(found.local).max() < 0.15
+    assert find_largest_turns(found.local).max() < 0.15
     assert np.abs(FREE.measure(found.local)[0]).max() <= TARGETS
 
 
 def test_a_pop_that_goes_back_is_gone():
     side = np.ones(60)
     side[30:33] = -1.0
-    found = better(HINGED, rest(60, 2), elbow(60, side), NOTHING_FIXED[:60], 0.0)
+    found = improve(HINGED, rest(60, 2), elbow(60, side), NOTHING_FIXED[:60], 0.0)
     assert found.jumps.size == 0
     assert_rotations_close(found.local, elbow(60, np.ones(60)), 1e-6)
 
@@ -244,7 +244,7 @@ def test_a_pop_that_goes_back_is_gone():
 @pytest.mark.parametrize("frames", [1, 2, 3])
 def test_clips_too_short_to_smooth_stay(frames):
     clip, local = clip_of(core.Solver.NEWTON, 1, frames)
-    found = better(clip, rest(frames, BONES), local, np.zeros(frames, dtype=np.bool_), 0.5)
+    found = improve(clip, rest(frames, BONES), local, np.zeros(frames, dtype=np.bool_), 0.5)
     assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
     if frames < 3:
         assert not found.is_moved.any()
@@ -252,6 +252,6 @@ def test_clips_too_short_to_smooth_stay(frames):
 
 @pytest.mark.parametrize("frames", [3, 4, 10])
 def test_accelerations_are_weighed_as_the_square_of_second_differences(frames):
-    second, (on, one, two) = np.diff(np.eye(frames), n=2, axis=0), bands(frames)
+    second, (on, one, two) = np.diff(np.eye(frames), n=2, axis=0), make_bands(frames)
     upper = np.diag(one[:-1], 1) + np.diag(two[:-2], 2)
     np.testing.assert_allclose(np.diag(on) + upper + upper.T, second.T @ second)

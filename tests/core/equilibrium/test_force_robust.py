@@ -7,7 +7,7 @@ import pytest
 
 from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.core.descent.constrained_step import ConstrainedStep, forget
+from blender_ik_addon.core.descent.constrained_step import ConstrainedStep, make_empty
 from blender_ik_addon.core.descent.held_outputs import HeldOutputs
 from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import unit
@@ -165,7 +165,7 @@ def test_a_ridge_is_left_on_the_way_that_curves_down_most(lowest, is_ridge):
     rng = make_rng(7)
     stiffness = np.concatenate(([lowest, 0.5 * lowest], rng.uniform(0.1, 4.0, 3 * BONES - 2)))
     step, _, ways = _make_step(rng, stiffness)
-    move, leads_down = step.find_way_down(np.ones(1, dtype=np.bool_))
+    move, leads_down = step.find_negative_curvature(np.ones(1, dtype=np.bool_))
     assert leads_down == [is_ridge]
     down = move.ravel() / np.linalg.norm(move)
     assert not is_ridge or abs(down @ ways[:, 0]) > 1.0 - 1e-9
@@ -182,7 +182,7 @@ def _make_step(
         (slope, ((ways * stiffness) @ ways.T)[None]),
         (HeldOutputs(np.zeros((1, 0, 3 * BONES)), axes), np.zeros((1, 0))),
         None,
-        forget(np.zeros((1, BONES, 4)), 0),
+        make_empty(np.zeros((1, BONES, 4)), 0),
         np.zeros(1),
         SHIFTS,
     )

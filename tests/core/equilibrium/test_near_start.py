@@ -8,7 +8,7 @@ from blender_ik_addon.core.algebra.chains_first import chains_first, turn_by
 from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.descent.posed_rows import PosedRows
 from blender_ik_addon.core.equilibrium.near_start import StartRows, compile_springs
-from blender_ik_addon.core.equilibrium.pulled_by_goals import Pulling, Pulls, measure_pulls
+from blender_ik_addon.core.equilibrium.pulled_by_goals import GoalLoads, GoalPulls, measure_pulls
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.bodies import Array, make_person
 from tests.helpers import make_rng
@@ -26,16 +26,16 @@ def test_springs_to_the_start_and_goals_pull_as_differences_of_their_energy_show
     start = turns.from_vectors(0.4 * rng.normal(size=(COUNT, 3, 1)))
     start[0, :, 0] = 1.0, 0.0, 0.0, 0.0
     goals = np.repeat(np.eye(3), 3, axis=1)[: len(forces)]
-    springs = 20.0 * rng.random(tree.rows) * bool(forces)
-    acting = Pulling(compile_springs(tree, start), *rng.normal(size=(2, 3, 1)))
-    acting = acting._replace(target=rng.normal(size=(tree.rows, 1)))
-    energy = measure_pulls(bones, acting, Pulls(springs, np.array(forces), goals))
+    springs = 20.0 * rng.random(tree.row_count) * bool(forces)
+    acting = GoalLoads(compile_springs(tree, start), *rng.normal(size=(2, 3, 1)))
+    acting = acting._replace(target=rng.normal(size=(tree.row_count, 1)))
+    energy = measure_pulls(bones, acting, GoalPulls(springs, np.array(forces), goals))
     turn = chains_first(turns.multiply(turns.from_vectors(rng.normal(size=(COUNT, 3, 1))), start))
     turn[:, 0] = 1.0, 0.0, 0.0, 0.0
     place = 0.3 * rng.normal(size=(1, 3))
 
     def pose(move: Array) -> PosedRows:
-        # Not ``turn_on``: that clamps.
+        # Not ``apply_move``: that clamps.
         turned = turn_by(turn, move)
         turned[:, 0] = turn[:, 0]
         return bones.pose(turned, place=place + move[:, 0])
@@ -46,7 +46,7 @@ def test_springs_to_the_start_and_goals_pull_as_differences_of_their_energy_show
 
     none = pose(np.zeros((1, COUNT, 3)))
     slope, curve = energy(none, bones.find_output(none)).derive(bones.find_jacobian(none))
-    whole = curve(np.zeros((1, tree.rows)))[0]
+    whole = curve(np.zeros((1, tree.row_count)))[0]
     for move in rng.normal(size=(6, 1, COUNT, 3)):
         ahead, here, behind = (measure(share * step * move) for share in (1.0, 0.0, -1.0))
         flat = move.ravel()

@@ -35,7 +35,7 @@ class Case:
         compiled = compile_chains(chains)
         self.tree, self.energy = compiled.tree, compiled.potential_energy
         poses = np.array([self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)])
-        self.turn = self.tree.joints.inner(poses)
+        self.turn = self.tree.joints.to_turns(poses)
         self.force = rng.normal(size=(3, COUNT))
 
     def at(self, turn):

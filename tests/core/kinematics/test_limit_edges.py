@@ -9,7 +9,7 @@ from blender_ik_addon.core import JointKind, Joints
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from blender_ik_addon.core.algebra.quaternions import IDENTITY
-from blender_ik_addon.core.descent.near_edges import NEAR, NearEdges
+from blender_ik_addon.core.descent.near_edges import EDGE_DISTANCE, NearEdges
 from blender_ik_addon.core.kinematics import joint_limits, limit_edges, swing_twist
 from blender_ik_addon.core.kinematics.compiled_joints import CompiledJoints, compile_joints
 from blender_ik_addon.core.kinematics.joint_limits import FREE
@@ -35,7 +35,7 @@ def make_joints(kind: JointKind, low: np.ndarray, high: np.ndarray) -> CompiledJ
     return compile_joints(Joints((kind,), offsets, start, *ranges), np.ones(count))
 
 
-def find_near(joints: CompiledJoints, turn: np.ndarray, near: float = NEAR) -> NearEdges:
+def find_near(joints: CompiledJoints, turn: np.ndarray, near: float = EDGE_DISTANCE) -> NearEdges:
     """Return the edges that turns (1, 4, B) are near to."""
     return NearEdges(joints.rows, turn.transpose(2, 0, 1), near)
 
@@ -139,8 +139,8 @@ def test_one_joint_and_many_are_taken_apart_alike(kind):
     ranges = joint_limits.compile_ranges(*(end[None] for end in room))
     turn = drawn / np.linalg.norm(drawn, axis=1, keepdims=True)
     arrays = swing_twist.stack_ranges(ranges)
-    at = swing_twist.take_apart(arrays, turn.swapaxes(0, 1))
-    whole = swing_twist.put_together(at, 1)[0]
+    at = swing_twist.split_swing_twist(arrays, turn.swapaxes(0, 1))
+    whole = swing_twist.join_swing_twist(at, 1)[0]
     many = limit_edges.EdgeArrays(arrays, at)
     slopes = many.find_slopes()
     for row in range(NEARBY):

@@ -109,7 +109,7 @@ def poles_of(name, seed):
     poses = np.array([rig.some_rotations(rng, 0.9) for _ in range(COUNT)])
     target, position = rng.normal(size=(2, 1, 3, COUNT))
     poles = Poles(compiled.limbs, target, position, np.zeros((1, COUNT)), np.ones(COUNT))
-    return compiled.tree, compiled.tree.joints.inner(poses), poles
+    return compiled.tree, compiled.tree.joints.to_turns(poses), poles
 
 
 def posed(tree, turn):
@@ -119,7 +119,7 @@ def posed(tree, turn):
 @pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])
 def test_slopes_of_poles_are_those_of_differences(name):
     tree, turn, poles = poles_of(name, 5)
-    past = poles.find_past(posed(tree, turn))
+    past = poles.find_pole_errors(posed(tree, turn))
     # On either side of the quarter turn from which on the way leads back to the root.
     assert (np.abs(past) < 0.5 * np.pi).any()
     assert (np.abs(past) > 0.5 * np.pi).any()
@@ -129,7 +129,7 @@ def test_slopes_of_poles_are_those_of_differences(name):
             move = np.zeros((len(turn), 3, COUNT))
             move[bone, axis] = STEP
             ends = [
-                poles.find_past(posed(tree, turns.multiply(turns.from_vectors(each), turn)))
+                poles.find_pole_errors(posed(tree, turns.multiply(turns.from_vectors(each), turn)))
                 for each in (move, -move)
             ]
             rise = (ends[0] - ends[1]) / (2.0 * STEP)

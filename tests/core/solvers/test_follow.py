@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.core.algebra.arithmetic import FLOATS
-from blender_ik_addon.core.solvers.follow import MOST_AHEAD
+from blender_ik_addon.core.solvers.follow import MAX_AHEAD
 from blender_ik_addon.core.solving import compiled_chains, dragging
 from tests.core.chains import POSES, lengths_of, random_frame, start_joints, uneven_lengths, unit
 from tests.core.limited_rigs import RIGS
@@ -88,9 +88,9 @@ def test_lengths_and_bends_are_kept_and_the_led_end_is_where_it_shall_be(
 def test_no_joint_runs_more_than_a_twentieth_farther_than_the_led_end(seed, lead, bend):
     points = chains_of(seed)
     points = follow(points, led(points, lead)[None], lead, bend)
-    share = dragging.LONGEST_STEP * (dragging.SHORTER_IN_LIMITS if bend is not None else 1.0)
+    share = dragging.MAX_STEP_SHARE * (dragging.LIMITED_STEP_FACTOR if bend is not None else 1.0)
     step = 0.999 * share * lengths_of(points).min(axis=0)
-    most = 1.0 if bend is None else MOST_AHEAD
+    most = 1.0 if bend is None else MAX_AHEAD
     for place in walk(points, lead, make_rng(seed + 1), step, 40):
         moved = follow(points, place[None], lead, bend)
         ahead = np.linalg.norm(moved - points, axis=1) / step

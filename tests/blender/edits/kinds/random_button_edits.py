@@ -7,7 +7,7 @@ from contextlib import suppress
 import bpy
 
 from blender_ik_addon.core import IKError
-from blender_ik_addon.properties.records import bones_of_chain, chain_spec, moved_by_hand
+from blender_ik_addon.properties.records import bones_of_chain, chain_spec, existing_controls
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from blender_ik_addon.rig.tools.placing import place_of
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
@@ -177,7 +177,7 @@ def look_at_gizmos(ob, chain):
     """Ask for all that gizmos ask for at each redraw; a sentence that refuses is all right."""
     if ob.pose is None:
         return
-    for anchor in moved_by_hand(chain):
+    for anchor in existing_controls(chain):
         with suppress(IKError):
             place_of(anchor)
     with suppress(IKError):
