@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -57,8 +58,9 @@ class CarriedSides(BatchRecord):
         """Return the sides of similar chains; None where poles or start poses decide the sides."""
         if not chains[0][1].carries_side:
             return None
-        rows = zip(*(_at_rest(*chain) for chain in chains), strict=True)
-        carried = cls(len(chains), *(np.array(values) for values in rows))
+        rows = [_at_rest(*chain) for chain in chains]
+        fields = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        carried = cls(len(chains), **fields)
         return carried.turned(np.array([spec.pole_angle for _, spec in chains]))
 
     def turned(self, angle: Array) -> CarriedSides:
@@ -126,10 +128,8 @@ def _side(
     return carry_side(m, chord, side, (across, lean), direction, turn, share)
 
 
-def _at_rest(
-    plan: ChainPlan, spec: ChainSpec
-) -> tuple[Array, Array, bool, Array, float, float, Array, Array, float]:
-    """Return the row of a chain: all fields but ``compiled``, in their order."""
+def _at_rest(plan: ChainPlan, spec: ChainSpec) -> dict[str, Any]:
+    """Return the values of one chain by field, for all fields but ``compiled``."""
     skeleton = plan.skeleton
     joints = rest_joints(plan)
     root = skeleton.rest[plan.root][:3, :3]
@@ -143,10 +143,18 @@ def _at_rest(
     if not np.linalg.norm(side) > MIN_CHORD_SHARE:
         # The rest side, the Z axis, lies along this straight chain: any side across it will do.
         side = np.cross(chord, np.eye(3)[np.abs(chord).argmin()])
-    tip = rotation.quaternion_from_matrix(root.T @ skeleton.rest[plan.tip][:3, :3])
-    share = float(spec.options.orient_weight) if plan.turns_tip else 0.0
     side = side / np.linalg.norm(side)
-    return chord, side, not is_bent, side, spec.pole_lean, reach, tip, joints[-1] - last, share
+    return {
+        "chord": chord,
+        "side": side,
+        "is_straight": not is_bent,
+        "across": side,
+        "lean": spec.pole_lean,
+        "reach": reach,
+        "tip": rotation.quaternion_from_matrix(root.T @ skeleton.rest[plan.tip][:3, :3]),
+        "end": joints[-1] - last,
+        "share": float(spec.options.orient_weight) if plan.turns_tip else 0.0,
+    }
 
 
 def angle_toward(plan: ChainPlan, spec: ChainSpec, direction: Array) -> float:
@@ -154,8 +162,9 @@ def angle_toward(plan: ChainPlan, spec: ChainSpec, direction: Array) -> float:
 
     Zero for a chain that is bent at rest, and for a zero direction.
     """
-    chord, side, is_straight, *_ = _at_rest(plan, spec)
-    if not (is_straight and direction.any()):
+    rest = _at_rest(plan, spec)
+    if not (rest["is_straight"] and direction.any()):
         return 0.0
+    chord, side = rest["chord"], rest["side"]
     local_direction = plan.skeleton.rest[plan.root][:3, :3].T @ direction
     return float(np.arctan2(np.cross(chord, side) @ local_direction, side @ local_direction))
