@@ -103,7 +103,7 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     bend = (at(along, APART) + at(along, -APART) - 2.0 * at(along, 0.0)) / APART**2
     press = np.zeros(near.is_near.shape)
     press[..., edge] = 1.0
-    curved = near.bend(press)[:, 0]
+    curved = near.curve(press)[:, 0]
     found = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
     # Where one quarter of an ellipse ends and the next begins there is no second derivative.
     tells = near.is_near[:, 0, edge]
