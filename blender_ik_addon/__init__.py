@@ -3,10 +3,10 @@
 Importing this package imports no Blender module, so that ``core`` works in any Python.
 """
 
-from .registering import make_registration
+from .registration import make_registration
 
 register, unregister = make_registration(
     __name__,
     *("translations", "properties", "preferences", "operators"),
-    *("panels", "overlay", "gizmos", "handlers", "clicks", "cli"),
+    *("panels", "overlay", "gizmos", "handlers", "active_chain", "cli"),
 )

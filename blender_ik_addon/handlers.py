@@ -10,7 +10,7 @@ from typing import Literal
 import bpy
 
 from .events import Handler, has_others, make_handler_registration
-from .properties.compared.kept import last_comparison
+from .properties.compared.comparison_results import last_comparison
 from .properties.file_format import mark, upgrade
 from .properties.records import sync_anchors
 from .properties.renaming import follow_listed

@@ -16,22 +16,22 @@ PACKAGE = ROOT / "blender_ik_addon"
 
 # What each layer may import. None between the files of the last row.
 _LAST_ROW = frozenset(
-    {"core", "rig", "registering", "events", "properties", "preferences", "translations"}
+    {"core", "rig", "registration", "events", "properties", "preferences", "translations"}
 )
 ALLOWED = {
     "core": frozenset(),
     "rig": frozenset({"core"}),
     # Loads what it is told by name.
-    "registering": frozenset(),
+    "registration": frozenset(),
     # Appends what it is given to Blender's lists.
     "events": frozenset(),
-    "properties": frozenset({"core", "rig", "registering"}),
+    "properties": frozenset({"core", "rig", "registration"}),
     # What a person sees: words in their language, and what they prefer.
     "translations": frozenset(),
-    "preferences": frozenset({"core", "rig", "registering", "properties"}),
+    "preferences": frozenset({"core", "rig", "registration", "properties"}),
     "operators": _LAST_ROW,
     "handlers": _LAST_ROW,
-    "clicks": _LAST_ROW,
+    "active_chain": _LAST_ROW,
     "cli": _LAST_ROW,
     "panels": _LAST_ROW,
     "overlay": _LAST_ROW,
@@ -53,9 +53,9 @@ BLENDER_MODULES = frozenset(
     | {"gpu_extras", "idprop", "rna_keymap_ui", "rna_prop_ui"}
 )
 # What Python without Blender imports.
-WITHOUT_BLENDER = ("core", "registering")
+WITHOUT_BLENDER = ("core", "registration")
 # Explicit objects, never what happens to be active.
-BANNED_BPY_PARTS = {"rig": {"ops", "context"}, "handlers": {"ops"}, "clicks": {"ops"}}
+BANNED_BPY_PARTS = {"rig": {"ops", "context"}, "handlers": {"ops"}, "active_chain": {"ops"}}
 
 
 def layer_of(path: PurePosixPath) -> str:

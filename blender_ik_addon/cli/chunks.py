@@ -13,12 +13,12 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..rig.clips.notes import Notes
-from ..rig.keying.written import Channel
-from ..rig.reading.rows import joined
+from ..rig.clips.frame_records import Notes
+from ..rig.keying.written_channels import Channel
+from ..rig.reading.batch_record import joined
 from .errors import CommandError
 from .frames import in_words
-from .parts import ChainResults, Result, RigResults
+from .rig_results import ChainResults, Result, RigResults
 from .saving import replacing
 
 FORMAT = 2

@@ -13,7 +13,7 @@ from ..properties.records import chain_spec
 from ..rig.clips.whole_clip_bake import ClipBake
 from ..rig.keying.playing import preserve_frame
 from .errors import warn
-from .parts import RigResults
+from .rig_results import RigResults
 
 
 def improve_clip(

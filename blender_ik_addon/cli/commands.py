@@ -22,11 +22,11 @@ from ..rig.keying.keys import check_keyable
 from ..rig.keying.playing import check_live, frames_to_evaluate, preserve_frame
 from . import chunks, jobs, report, saving
 from .arguments import DEPENDENT, INDEPENDENT, STDOUT
-from .choosing import ChosenChains, choose
+from .chain_choice import ChosenChains, choose
 from .clips import improve_clip
 from .errors import CommandError, UsageError, warn
 from .frames import frame_list, in_words, split
-from .parts import RigResults, check_moved, is_reached, play, print_progress
+from .rig_results import RigResults, check_moved, is_reached, play, print_progress
 
 NOT_REACHED_CODE = 3
 

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 
 from .frames import in_words
-from .parts import ChainResults, RigResults, is_reached
+from .rig_results import ChainResults, RigResults, is_reached
 
 FORMAT = 1
 

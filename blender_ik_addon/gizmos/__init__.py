@@ -1,5 +1,5 @@
 """Gizmos of chains, to drag or click in the viewport."""
 
-from ..registering import make_registration
+from ..registration import make_registration
 
 register, unregister = make_registration(__name__, "controls", "limits", "handles")

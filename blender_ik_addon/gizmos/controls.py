@@ -13,9 +13,9 @@ from ..properties.choices import uses
 from ..properties.records import controls_of_chain
 from ..rig.reading.spec import Anchor
 from ..rig.reading.world import uids_in
-from ..rig.tools.placing import place_of
+from ..rig.tools.move_by_location import place_of
 from ..rig.tools.pole_axis import PoleAxis, pole_axis
-from .shown import ChainGizmos, chain_of, chain_or_spec_of, paint, solved_chain, theme
+from .gizmo_base import ChainGizmos, chain_of, chain_or_spec_of, paint, solved_chain, theme
 
 # Sizes as shares of the size of Blender's gizmos.
 TARGET_SIZE, POLE_SIZE, DIAL_SIZE = 0.22, 0.16, 0.6

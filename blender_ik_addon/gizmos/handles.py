@@ -9,7 +9,7 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 
 from ..properties.chains import chains_of
-from .shown import ChainGizmos, paint, rig_of, theme
+from .gizmo_base import ChainGizmos, paint, rig_of, theme
 
 # Sizes in pixels at an interface scale of one. The offset keeps a handle beside the end of its
 # chain, so that a click on the bone or the target there still selects it.

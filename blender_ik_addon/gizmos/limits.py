@@ -8,10 +8,10 @@ from mathutils import Matrix
 
 from ..core import IKError
 from ..properties.chains import ChainGroup, owner_of
-from ..properties.joints.own import held_bone
+from ..properties.joints.joint_definitions import held_bone
 from ..properties.records import bones_of_chain
 from ..rig.shapes.limit_ends import LimitEnd, find_ends
-from .shown import ChainGizmos, chain_of, chain_or_spec_of, paint, solved_chain, theme
+from .gizmo_base import ChainGizmos, chain_of, chain_or_spec_of, paint, solved_chain, theme
 
 OPERATOR = "pose.chain_ik_set_limit"
 SIZE, LINE_WIDTH = 0.09, 3.0

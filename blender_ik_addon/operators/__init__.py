@@ -1,6 +1,6 @@
 """The operators of the extension."""
 
-from ..registering import make_registration
+from ..registration import make_registration
 
 register, unregister = make_registration(
     __name__,

@@ -11,10 +11,10 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 from ..core import SolveOptions, Solver
 from ..core.algebra.arithmetic import Array
 from ..preferences.addon import CONTROLS, gets_pole, preferences
+from ..properties.chain_lists import add_chain
 from ..properties.chains import active_armature, chain_key, free_name, owner_of
 from ..properties.choices import LABEL_CONTEXT, SOLVERS
 from ..properties.controls.space_names import movers
-from ..properties.lists import add_chain
 from ..properties.records import bend_spec, bones_spec, controls_of_chain
 from ..properties.settings import like_setting
 from ..properties.sharing import check_new, limb_of, live_chains

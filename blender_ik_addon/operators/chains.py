@@ -6,6 +6,7 @@ import bpy
 from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
+from ..properties.chain_lists import exclusive_controls, remove_chain, toes_of
 from ..properties.chains import (
     active_armature,
     chain_key,
@@ -13,7 +14,6 @@ from ..properties.chains import (
     owner_of,
 )
 from ..properties.controls.hierarchy import body_controls, forget_body
-from ..properties.lists import exclusive_controls, remove_chain, toes_of
 from ..properties.records import controls_of_chain
 from ..properties.stored import release, store
 from ..rig.controls.foot_roll import is_child_of

@@ -9,8 +9,8 @@ import bpy
 from bpy.props import IntProperty
 
 from ..properties.chains import ChainGroup, owner_of, set_values
-from ..properties.compared.kept import last_comparison, mark_of
-from ..properties.compared.solving import compare_solvers
+from ..properties.compared.compare_solvers import compare_solvers
+from ..properties.compared.comparison_results import last_comparison, mark_of
 from ..rig.comparing.comparing import CONTENDERS, Attempt
 from . import selection
 from .base import SKIP_SAVE, ChainOperator, Stepwise

@@ -5,11 +5,11 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
+from ..properties.chain_lists import copy_joints, remove_joint
 from ..properties.chains import chains_of, owner_of
 from ..properties.choices import LABEL_CONTEXT
-from ..properties.joints.own import copy_bone_settings
+from ..properties.joints.joint_definitions import copy_bone_settings
 from ..properties.joints.selected import JointChanges, copy_joint, set_presets
-from ..properties.lists import copy_joints, remove_joint
 from ..properties.records import bones_of_chain
 from ..rig.anatomy.joint_presets import JointPreset
 from . import selection

@@ -15,7 +15,7 @@ from ..properties.settings import ChainSettings
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import Anchor
 from ..rig.reading.world import ends_of
-from ..rig.tools.placing import place_of
+from ..rig.tools.move_by_location import place_of
 
 # The target and the pole of a chain.
 MAX_CONTROLS = 2

@@ -14,7 +14,7 @@ from ..properties.stored import check_free
 from ..rig.controls.default_poles import placement
 from ..rig.reading.spec import ChainSpec, NegativeScale, RotationBone, StartFrom
 from ..rig.tools.lengths import length_unit
-from ..rig.tools.trial import solve_once
+from ..rig.tools.trial_solve import solve_once
 from ..rig.tools.wording import outcome_in_words
 from . import selection
 from .add import AUTOMATIC

@@ -29,7 +29,7 @@ from ..rig.shapes.chain_shape import (
 )
 from ..rig.tools.lengths import LengthUnit, is_visible, length_in_words, length_unit
 from .colours import Colours
-from .known import CachedRig, OverlayCache
+from .overlay_cache import CachedRig, OverlayCache
 from .scene_strokes import Items, VisibleChains, add_active, add_chains, add_contacts
 from .strokes import Strokes
 

@@ -12,12 +12,12 @@ from bpy.app.translations import pgettext_iface
 
 from ..preferences.colours import ghost_colours, width_of
 from ..properties.choices import LABEL_CONTEXT
-from ..properties.compared.kept import last_comparison
+from ..properties.compared.comparison_results import last_comparison
 from .batches import draw_lines, make_batch
 from .colours import Rgba, read_colours
 from .dots import draw_dots
 from .strokes import Pieces
-from .words import find_pixels, write
+from .viewport_labels import find_pixels, write
 
 PixelPlace = tuple[float, float]
 

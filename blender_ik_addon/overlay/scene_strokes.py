@@ -17,7 +17,7 @@ from ..rig.shapes.chain_lines import ChainRows, EvaluatedPose
 from ..rig.shapes.chain_shape import ChainShape
 from ..rig.shapes.limit_outlines import PlacedLimits
 from .colours import FAINT_ALPHA, FILL_ALPHA, PLANE_ALPHA, Colours, with_alpha
-from .known import CachedRig
+from .overlay_cache import CachedRig
 from .strokes import DASHES, Rim, Strokes, Word, dash
 
 # Radius of the ring around a pin, as a share of the last segment's length, and radius of the rings

@@ -23,9 +23,9 @@ from .batches import (
 from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
-from .known import cache, is_on
+from .overlay_cache import cache, is_on
 from .strokes import Strokes
-from .words import draw_words
+from .viewport_labels import draw_words
 
 # Maximum number of cached views. It exceeds the number of viewports, because each colour that a
 # user tries makes a new view.

@@ -1,5 +1,5 @@
 """The panels and menus. They draw only."""
 
-from ..registering import make_registration
+from ..registration import make_registration
 
 register, unregister = make_registration(__name__, "sidebar", "bone", "menus")

@@ -7,7 +7,7 @@ from typing import cast
 import bpy
 
 from ..properties.chains import active_chain, chain_key, chains_of
-from ..properties.joints.own import JointSettings
+from ..properties.joints.joint_definitions import JointSettings
 from ..properties.records import bones_of_chains
 from ..properties.settings import ChainSettings
 from ..translations import translate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..properties.joints.own import RANGED_AXES, STIFF_AXES, JointSettings
+from ..properties.joints.joint_definitions import RANGED_AXES, STIFF_AXES, JointSettings
 from ..properties.settings import ChainSettings
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..registering import make_registration
+from ..registration import make_registration
 from . import logs
 from .addon import preferences
 

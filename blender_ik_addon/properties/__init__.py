@@ -1,7 +1,14 @@
 """The settings of chains, and their conversion to frozen records."""
 
-from ..registering import make_registration
+from ..registration import make_registration
 
 register, unregister = make_registration(
-    __name__, *("joints.own", "forces", "settings", "object_settings", "compared.kept")
+    __name__,
+    *(
+        "joints.joint_definitions",
+        "forces",
+        "settings",
+        "object_settings",
+        "compared.comparison_results",
+    ),
 )

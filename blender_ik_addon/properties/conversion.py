@@ -14,9 +14,9 @@ import numpy as np
 
 from ..core import IKError
 from ..core.algebra.arithmetic import Array
-from ..rig.keying.keyed_looks import frames_of, visit_frames
-from ..rig.keying.moving import SettingMove
+from ..rig.keying.keyed_frames import frames_of, visit_frames
 from ..rig.keying.renumbering import Renumbering, indices_without, is_animated
+from ..rig.keying.setting_moves import SettingMove
 from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.order import PlannedChain
@@ -30,8 +30,8 @@ from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import length_unit
 from ..rig.tools.overrides import has_linked
+from .chain_lists import add_chain, remove_chain
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, copy_settings, free_name, owner_of
-from .lists import add_chain, remove_chain
 from .records import bones_of_chain, chain_spec, drivers_of
 from .stored import store
 

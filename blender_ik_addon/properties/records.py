@@ -15,7 +15,7 @@ from ..rig.clips.feet import find_contact_chains
 from ..rig.clips.planting import check_plantable
 from ..rig.controls.foot_roll import control_above
 from ..rig.keying.baking import may_move
-from ..rig.keying.going_on import LiveRigs
+from ..rig.keying.frame_dependence import LiveRigs
 from ..rig.live import live
 from ..rig.planning.checks import check_settings
 from ..rig.planning.known_skeletons import skeleton_of
@@ -39,7 +39,7 @@ from ..rig.reading.update import Update
 from ..rig.tools.restoring import driven_names
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
 from .forces import force_spec
-from .joints.own import joint_spec
+from .joints.joint_definitions import joint_spec
 
 _VISIBILITY = frozenset(("hide_viewport", "hide_render"))
 

@@ -46,7 +46,7 @@ from .choices import (
 from .controls.bodies import set_default_priority
 from .controls.space_names import space_properties
 from .forces import ForceSettings
-from .joints.own import JointSettings
+from .joints.joint_definitions import JointSettings
 from .records import sync_anchors
 from .renaming import bone_name_keywords
 from .status import residual, status

@@ -9,8 +9,8 @@ from dataclasses import replace
 import bpy
 
 from ..core import IKError
+from ..rig.planning.joints_of_chain import chain_joints
 from ..rig.planning.known_skeletons import skeleton_of
-from ..rig.planning.own_joints import chain_joints
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.bone_joints import read_joints
 from ..rig.reading.chain_plan import ChainPlan, plan_chain

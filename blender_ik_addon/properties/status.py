@@ -23,14 +23,14 @@ from ..rig.reading.chain_plan import ChainPlan, plan_or_none, shown_joints
 from ..rig.reading.refusals import Refused, RigError, listed
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
-from ..rig.tools.placing import place_of
+from ..rig.tools.move_by_location import place_of
 from ..rig.tools.pole_axis import is_in_line, pole_axis
 from ..rig.tools.wording import outcome_in_words
 from .chains import ChainGroup, body_of, chain_key, chains_of, is_idle, owner_of
 from .choices import can_move_body, uses
 from .controls.space_names import lost_spaces
 from .controls.torso import lost_root
-from .joints.own import joints_by_bone
+from .joints.joint_definitions import joints_by_bone
 from .records import (
     belongs_to_body,
     bones_of_chain,

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..algebra import rotation
 from ..algebra.arithmetic import Array, Counts, Flags
-from .banded import solve_smooth
 from .contacts import HEIGHT, Planted, estimate_noise, runs
+from .second_differences import solve_smooth
 
 # Time in seconds in which a correction fades away far from contacts.
 FADE_TIME = 0.2

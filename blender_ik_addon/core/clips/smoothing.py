@@ -10,9 +10,9 @@ import numpy as np
 
 from ..algebra import rotation
 from ..algebra.arithmetic import Array, Flags
-from .banded import solve_smooth, transpose_differences
-from .branches import PosePath
 from .clip import Clip, meet, project_free, remove_blocked, rotate, square_damped, turns_between
+from .jumps import PosePath
+from .second_differences import solve_smooth, transpose_differences
 
 MAX_ROUNDS = 12
 # Largest turn of a joint in a round, in radians.

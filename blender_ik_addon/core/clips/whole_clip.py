@@ -8,8 +8,8 @@ import numpy as np
 
 from ..algebra import rotation
 from ..algebra.arithmetic import Array, Flags, Indices
-from .branches import ClipSteps, PosePath, find_path, find_turn_limits
 from .clip import Clip, turns_between
+from .jumps import ClipSteps, PosePath, find_path, find_turn_limits
 from .smoothing import smooth
 
 # Largest count of passes that spread the jumps which are left.

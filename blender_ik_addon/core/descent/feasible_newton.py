@@ -26,7 +26,7 @@ from .constrained_step import MAX_SHIFT, ActiveSet, ConstrainedStep, make_empty
 from .descent_settings import DescentSettings, EnergyAtPose
 from .held_outputs import HeldOutputs
 from .near_edges import NearEdges
-from .output_return import restore_outputs
+from .output_correction import restore_outputs
 from .planned_step import PlannedStep
 from .posed_rows import PosedRows
 

@@ -29,7 +29,7 @@ from ..solving.iteration import (
 )
 from ..solving.joint_run import AIM_WEIGHTS, Run
 from .potential_energy import EnergyRows, PotentialEnergy
-from .pulled_energy import PULLED
+from .target_springs import PULLED
 
 # Distance that chains which settle keep from full extension and from full folding, as a share of
 # the reach: there no turn leaves the effector where it is.

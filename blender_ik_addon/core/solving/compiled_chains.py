@@ -27,9 +27,9 @@ from ..kinematics.transport import Swings, compile_swings
 from ..model.chains import Chain, Chains
 from ..model.joints import Joints
 from ..model.topology import Topology, make_chain
-from .lone_chains import FloatChain, compile_in_floats
+from .bend_starts import BendStarts, compile_starts
+from .float_chains import FloatChain, compile_in_floats
 from .restarts import sample_tips
-from .unconstrained_start import BendStarts, compile_starts
 
 # Up to this many chains that are compiled together are solved one by one, in floats; more are
 # solved side by side, in arrays. Both take the same time, for any count of bones, at 10 chains of

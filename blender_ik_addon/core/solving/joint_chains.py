@@ -13,7 +13,7 @@ from ..algebra.arrays import invert, norm
 from ..algebra.chains_first import apply, chains_first
 from ..algebra.nested import take_rows
 from ..descent.near_edges import NearEdges
-from ..equilibrium.on_floor import compile_floor
+from ..equilibrium.floor_points import compile_floor
 from ..equilibrium.settling import avoid_full_extension
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
@@ -38,11 +38,11 @@ from ..model.records import join_records
 from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
 from .compiled_chains import CompiledChains, compile_chains
+from .float_chains import WarmStart, solve_joints_in_floats
 from .free_chains import FLOAT_SOLVERS
-from .giving_way import solve_by_priority
+from .goal_priorities import solve_by_priority
 from .joint_positions import keep_starts, solve_positions
 from .joint_run import Run
-from .lone_chains import WarmStart, solve_joints_in_floats
 from .sweeps import SWEPT
 
 # Distance to an edge of a range, in radians or sines: a nearer joint is held by the edge. Springs

@@ -24,13 +24,13 @@ from ..kinematics.compiled_bones import compile_bones, weigh_points
 from ..kinematics.posed import State
 from ..kinematics.task import Task
 from ..model.options import SolveOptions, Solver
+from .bend_starts import bend_as_free, nudge_states
 from .compiled_chains import CompiledChains
+from .float_chains import WarmStart
 from .iteration import RUN_IN_ITERATIONS
 from .joint_run import AIM_WEIGHTS, Run
-from .lone_chains import WarmStart
 from .restarts import SIDE_TOLERANCE, restart
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
-from .unconstrained_start import bend_as_free, nudge_states
 
 # Solvers that stop once no restart would be tried; the others go on to the tolerance.
 STOP_AT_ARRIVAL = (Solver.NEWTON, Solver.TWO_BONE)

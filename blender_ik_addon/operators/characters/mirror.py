@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import bpy
 
+from ...properties.chain_lists import add_chain
 from ...properties.chains import chains_of, free_name, owner_of
 from ...properties.controls.space_names import movers
-from ...properties.lists import add_chain
 from ...properties.mirroring import check_opposite, copy_mirrored
 from ...properties.records import bones_spec, target_and_pole
 from ...properties.stored import store

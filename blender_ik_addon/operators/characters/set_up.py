@@ -23,7 +23,7 @@ from .. import selection
 from ..base import SKIP_SAVE, ChainOperator
 from ..controls import NO_BONES, choose_control, search_parents
 from ..joints import report_changes
-from .adding import SetUpOptions, add_limbs, with_keyed_bones
+from .limb_set_up import SetUpOptions, add_limbs, with_keyed_bones
 from .whole_body import make_body
 
 KINDS = [(kind.name, kind.value, LIMB_PRESETS[kind].word, 2**i) for i, kind in enumerate(LimbKind)]

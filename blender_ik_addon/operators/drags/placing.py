@@ -11,7 +11,7 @@ from ...core.algebra.arithmetic import Array
 from ...properties.records import controls_of_chain
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
-from ...rig.tools.placing import (
+from ...rig.tools.move_by_location import (
     GrabbedControl,
     MoveBlockedError,
     grab_control,

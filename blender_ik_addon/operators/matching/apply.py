@@ -11,7 +11,7 @@ from ...rig.clips.whole_clip_bake import Keying, bake
 from ...rig.keying.baking import mute_permanently
 from .. import selection
 from ..base import SKIP_SAVE
-from .chosen import Matching, OptionalFrameRange, new_interpolation
+from .matched_chains import Matching, OptionalFrameRange, new_interpolation
 
 
 class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):

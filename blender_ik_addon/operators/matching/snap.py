@@ -6,10 +6,10 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...properties.choices import LABEL_CONTEXT
-from ...rig.keying.holding import key_played_frames
+from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.playing import preserve_frame
 from ...rig.keying.renumbering import path_of_setting
-from ...rig.keying.written import Channel
+from ...rig.keying.written_channels import Channel
 from ...rig.reading.world import channels_of
 from ...rig.tools.fk_ik import (
     ControlGoals,
@@ -21,7 +21,7 @@ from ...rig.tools.fk_ik import (
 from .. import selection
 from ..base import SKIP_SAVE
 from ..drags.auto_keying import key_moved, key_setting
-from .chosen import (
+from .matched_chains import (
     Bends,
     Matching,
     OptionalFrameRange,

@@ -13,9 +13,9 @@ from ...properties.records import chain_spec, existing_controls
 from ...properties.sharing import live_chains
 from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated
-from ...rig.keying.holding import key_played_frames
+from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.renumbering import path_of_setting
-from ...rig.keying.written import Channel, written_channels
+from ...rig.keying.written_channels import Channel, written_channels
 from ...rig.reading.animation import curves
 from ...rig.reading.spec import Anchor
 from ...rig.tools.fk_ik import (
@@ -27,7 +27,7 @@ from ...rig.tools.fk_ik import (
 )
 from .. import selection
 from ..base import SKIP_SAVE
-from .chosen import (
+from .matched_chains import (
     Matching,
     SpecsByRig,
     find_all_goals,

@@ -11,11 +11,11 @@ from ...properties.chains import active_chain
 from ...properties.controls.space_names import check_space_name, space_name, space_names
 from ...rig.controls.control_spaces import label
 from ...rig.keying.playing import preserve_frame
-from ...rig.tools.placing import check_movable
+from ...rig.tools.move_by_location import check_movable
 from ...rig.tools.space_keys import key_space
 from .. import selection
 from ..base import SKIP_SAVE, ChainOperator
-from .chosen import OptionalFrameRange, new_interpolation
+from .matched_chains import OptionalFrameRange, new_interpolation
 
 CONTROLS = (
     ("TARGET", "Target", "What the tip of the chain follows"),

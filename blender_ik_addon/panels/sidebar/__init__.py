@@ -1,6 +1,6 @@
 """The tab of the sidebar: the list of chains and the settings of the active one."""
 
-from ...registering import make_registration
+from ...registration import make_registration
 
 # From the top down: panels that everybody needs, then the rest. The panels of shared bones and of
 # a comparison appear and disappear. They are the last, so that no other panel moves.

@@ -8,7 +8,7 @@ import bpy
 
 from ...properties.chains import ChainGroup, active_chain
 from ...properties.choices import LABEL_CONTEXT
-from ...properties.compared.kept import ComparedChain, ComparedSolver, last_comparison
+from ...properties.compared.comparison_results import ComparedChain, ComparedSolver, last_comparison
 from ...rig.tools.lengths import length_unit, short_length
 from ...translations import translate
 from ..base import ActiveChainPanel, draw_text, sidebar_width

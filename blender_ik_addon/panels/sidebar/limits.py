@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...properties.chains import owner_of
-from ...properties.joints.own import JointSettings
+from ...properties.joints.joint_definitions import JointSettings
 from ...properties.settings import ChainSettings
 from ...properties.status import limits_in_words
 from ..base import TickedPanel, draw_text

@@ -24,12 +24,12 @@ from ...rig.controls.control_spaces import (
     set_space,
     spaces_of,
 )
-from ...rig.keying.holding import value_of
 from ...rig.keying.keys import ChannelKeys, write_keys
+from ...rig.keying.played_keys import value_of
 from ...rig.keying.playing import live_disabled, preserve_frame
 from ...rig.planning.known_skeletons import skeleton_of
-from ...rig.planning.located import check_moved
 from ...rig.planning.order import PlannedChain
+from ...rig.planning.written_locations import check_moved
 from ...rig.reading.animation import bone_of_path, curves, keyed_frames
 from ...rig.reading.chain_plan import plan_chain
 from ...rig.reading.dependencies import Dependencies
@@ -37,8 +37,8 @@ from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, names_of_chains
 from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.fk_ik import anchor_channels, key_anchors, match_controls
+from ..chain_lists import add_chain
 from ..chains import body_of, chains_of, free_name
-from ..lists import add_chain
 from .bodies import OTHER_PRIORITY, spaces_muted
 from .hierarchy import hips_chain, remove_belt, sharer_of, torso_of
 from .space_names import movers

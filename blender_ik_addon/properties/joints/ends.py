@@ -11,7 +11,7 @@ from ...rig.reading.animation import driven_axes
 from ...rig.reading.refusals import RigError
 from ..chains import ChainGroup, owner_of
 from ..records import bones_of_chain
-from .own import JointSettings, joints_by_bone
+from .joint_definitions import JointSettings, joints_by_bone
 
 # Limits in a chain's joint may exceed half a turn, up to a whole turn, where the joint is free.
 MAX_END = math.tau

@@ -19,7 +19,7 @@ from ...rig.reading.spec import JointSpec
 from ..chains import ChainGroup, owner_of, set_values
 from ..records import bend_spec, bones_of_chain, drivers_of
 from .ends import joint_of
-from .own import RANGED_AXES, JointSettings, held_bone
+from .joint_definitions import RANGED_AXES, JointSettings, held_bone
 
 _OF_ONE_BONE = frozenset(("rna_type", "name", "bone"))
 

@@ -16,7 +16,7 @@ from ..posing.solved import Solved
 from ..reading.refusals import Refused
 from ..trees.driven import Driven
 from .batch_rigs import BatchRigs, Members
-from .followed import Anchors
+from .followed_anchors import Anchors
 
 # Least growth of a bone's scale that counts as stretch: Blender's float32 rounds by less.
 MIN_GROWTH = 1e-6

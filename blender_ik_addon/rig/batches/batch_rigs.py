@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases
+from ..reading.batch_record import joined
 from ..reading.channels import Channels
-from ..reading.rows import joined
 from ..trees.driven import Driven
 from .changes import ChannelChange, ChannelKind
 from .rig_state import RigState

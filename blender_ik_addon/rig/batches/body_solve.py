@@ -11,11 +11,11 @@ from ...core import Goals, Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import BLENDED, REACHED
-from ...core.solving.giving_way import STRENGTHS
+from ...core.solving.goal_priorities import STRENGTHS
+from ..frames.bend_sides import bend_to_side
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..frames.places import Places
-from ..frames.side import bend_to_side
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips

@@ -17,17 +17,17 @@ from ..posing.eased_poses import Eased, Step, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.outcome import Outcome
 from ..posing.solved import REACHED, Solved, SolveInputs
+from ..reading.batch_record import Rows
 from ..reading.channels import Channels
 from ..reading.moment import Moment
-from ..reading.rows import Rows
 from ..reading.world import LARGEST, WorldMatrices, is_sound
 from .batch import Batch
 from .batch_rigs import BatchRigs, Members, bases_of
 from .body_solve import BodySolve
 from .changes import ChannelChange, ChannelKind
-from .followed import Anchors
-from .gone_back import RevertedPoses
-from .isolating import solve_rows
+from .followed_anchors import Anchors
+from .isolated_failures import solve_rows
+from .reverted_poses import RevertedPoses
 from .rig_state import RigState
 
 # Greatest difference of rotation channels that does not count as movement: chains that start from

@@ -9,16 +9,16 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
 from ..frames.places import Places
-from ..posing.drags import DragState, DragTask
+from ..posing.drag_state import DragState, DragTask
 from ..posing.follow_solve import FollowSolve
 from ..posing.solved import Solved
+from ..reading.batch_record import joined
 from ..reading.moment import Moment
-from ..reading.rows import joined
 from ..reading.world import WorldMatrices
 from .batch import Batch
 from .batch_rigs import BatchRigs, Members
 from .changes import ChannelChange
-from .isolating import solve_rows
+from .isolated_failures import solve_rows
 from .rig_state import RigState
 
 # Greatest difference between channels as written and as read back in float32: values that differ by

@@ -18,7 +18,7 @@ from ..posing.base_solve import BaseSolve
 from ..posing.frame_solve import FrameSolve
 from ..posing.solved import SolveInputs
 from ..reading import spaces
-from ..reading.rows import BatchRecord, joined
+from ..reading.batch_record import BatchRecord, joined
 from ..trees.body_limbs import BodyLimb
 
 # Number of cached results: with the body in its start pose, and after the body has moved.

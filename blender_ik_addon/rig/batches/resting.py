@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..planning.live_chain import LiveChain
-from ..planning.located import located_bones, scaled_bones
+from ..planning.written_locations import located_bones, scaled_bones
 from ..reading.channels import Channels
 from .changes import ChannelChange, ChannelKind
 from .rig_state import RigState

@@ -13,13 +13,13 @@ from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases, PosedRig, RootBones, WorldSize, base_key, read_bases, world_sizes
 from ..planning.checks import check_channels, check_pose, is_pose_sound
+from ..planning.joints_of_chain import chain_joints
 from ..planning.live_chain import LiveChain, is_same
-from ..planning.located import check_moved, located_bones, may_stay_now
 from ..planning.order import HistoryKey, PlannedChain, are_planned_alike
-from ..planning.own_joints import chain_joints
 from ..planning.slide import ChainSlide, chain_slide, check_drivers
 from ..planning.start_channels import VectorName, completed, start_channels, start_vector
 from ..planning.stretch import BoneStretch, ChainStretch, read_stretch
+from ..planning.written_locations import check_moved, located_bones, may_stay_now
 from ..posing.history import History, Memento, add_moment, find_last
 from ..reading.animation import BoneKeys, animated_bones, animated_poses
 from ..reading.bone_joints import BoneJoints, read_joints

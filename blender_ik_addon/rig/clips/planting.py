@@ -22,7 +22,7 @@ from ..reading.refusals import RigError
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import channels_of
 from ..tools.fk_ik import channel_names
-from ..tools.placing import check_movable
+from ..tools.move_by_location import check_movable
 from . import keyed_pins
 from .input_clip import SettingValues, play_input_clips
 from .planted_clip import PlantedClip, PlantingOptions

@@ -14,8 +14,8 @@ from ..frames.bone_channels import BoneChannels
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
-from ..planning.hanging import BoneHierarchy
-from ..reading.rows import BatchRecord, take_rows
+from ..planning.bone_hierarchy import BoneHierarchy
+from ..reading.batch_record import BatchRecord, take_rows
 from ..reading.spaces import inverse, transform_direction
 from ..trees.driven import Driven
 

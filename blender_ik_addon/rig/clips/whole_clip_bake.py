@@ -15,12 +15,12 @@ from ...core.algebra.arithmetic import Array
 from ..keying.baking import key, never_moved, not_baked, select_frames
 from ..keying.keys import check_keyable, give_new_action
 from ..keying.playing import check_live, play_unchanged, preserve_frame
-from ..keying.written import Channel, reader, written_channels
+from ..keying.written_channels import Channel, reader, written_channels
 from ..live import live
 from ..reading.refusals import Refused, RigError
 from ..reading.spec import ChainSpec
-from .bettering import BakedClip
-from .notes import Notes, Recorder
+from .clip_improvement import BakedClip
+from .frame_records import Notes, Recorder
 
 CHANGED = "The armature has changed during the bake, so nothing is keyed: bake it again."
 # Largest count of jumping frames that a message names.

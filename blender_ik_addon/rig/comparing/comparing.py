@@ -14,7 +14,7 @@ import numpy as np
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ..batches.rig_state import Specs
-from ..clips.hung import pose_under
+from ..clips.clip_bones import pose_under
 from ..planning.checks import check_scale
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import joints_in
@@ -26,7 +26,7 @@ from ..reading.spec import ChainSpec
 from ..reading.update import Update
 from ..reading.world import WorldMatrices, array_of
 from ..tools.lengths import length_unit
-from ..tools.trial import Trial
+from ..tools.trial_solve import Trial
 from ..tools.wording import outcome_in_words
 from ..trees.shared_bones import TREE_SOLVERS
 

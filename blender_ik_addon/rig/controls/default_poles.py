@@ -11,11 +11,11 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
+from ..frames.bend_sides import find_sides
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
 from ..frames.framing import build_frames_in_poses
-from ..frames.side import find_sides
 from ..planning.checks import check_channels, check_pose, check_scale
 from ..planning.known_skeletons import skeleton_of
 from ..planning.live_chain import SHORTEST_SEGMENT

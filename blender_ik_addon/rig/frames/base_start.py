@@ -14,8 +14,8 @@ import numpy as np
 from ...core import Chains
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
+from ..reading.batch_record import BatchRecord
 from ..reading.bone_joints import NOT_TURNED
-from ..reading.rows import BatchRecord
 from ..trees.driven import Driven
 from .framing import rest_sides
 

@@ -12,8 +12,8 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..planning.live_chain import LiveChain
 from ..reading import spaces
+from ..reading.batch_record import joined
 from ..reading.channels import Pose
-from ..reading.rows import joined
 from ..reading.spec import NegativeScale
 
 # Tolerance of a space that counts as even: shear and differences of squared scales, relative to the

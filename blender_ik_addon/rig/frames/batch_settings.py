@@ -12,9 +12,9 @@ import numpy as np
 from ...core import Forces, SolveOptions
 from ...core.algebra.arithmetic import Array
 from ...core.model.options import BY_CHAIN
+from ..reading.batch_record import Rows
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import quaternions_of
-from ..reading.rows import Rows
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
 from .bone_channels import BoneChannels

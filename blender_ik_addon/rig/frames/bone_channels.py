@@ -10,8 +10,8 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.algebra.twist_spread import TwistSpread
+from ..reading.batch_record import Rows
 from ..reading.channels import Integers, channels_of_matrices, quaternions_of, with_locks
-from ..reading.rows import Rows
 from .chain_joints import ChainJoints
 
 # Least change of a rotation channel by locks that counts as a change.

@@ -16,8 +16,8 @@ from ...core.algebra.vectors import Vector, subtract, unit
 from ...core.kinematics.bend_plane import carry_side
 from ...core.solving.compiled_chains import MAX_CHAINS_IN_FLOATS
 from ..reading import spaces
+from ..reading.batch_record import BatchRecord
 from ..reading.chain_plan import ChainPlan, rest_joints, rest_side
-from ..reading.rows import BatchRecord
 from ..reading.spec import ChainSpec
 from .chain_frames import ChainFrames
 

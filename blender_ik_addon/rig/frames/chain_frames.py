@@ -15,11 +15,11 @@ import numpy as np
 from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ..planning.hanging import BoneHierarchy
+from ..planning.bone_hierarchy import BoneHierarchy
 from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
-from ..reading.rows import BatchRecord
+from ..reading.batch_record import BatchRecord
 from ..reading.spaces import transform_direction
 from ..trees.floating import Floating
 from .chain_poses import ChainPoses, interpolate_rotations

@@ -11,8 +11,8 @@ from ...core import JointKind, Joints
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import clamp_rotations
+from ..reading.batch_record import BatchRecord
 from ..reading.bone_joints import NOT_TURNED, BoneJoints
-from ..reading.rows import BatchRecord
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..reading.rows import BatchRecord
+from ..reading.batch_record import BatchRecord
 
 # Rounding of lengths by float32 matrices of parents, relative to the length of the chain.
 LENGTH_ROUNDING = 1e-6

@@ -8,11 +8,11 @@ from dataclasses import fields
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
-from ..planning.hanging import BoneHierarchy, find_heads_and_effectors, hanging_of
+from ..planning.bone_hierarchy import BoneHierarchy, find_heads_and_effectors, hanging_of
 from ..reading import spaces
+from ..reading.batch_record import stacked
 from ..reading.chain_plan import ChainPlan, rest_side, straight_angle
 from ..reading.channels import Pose
-from ..reading.rows import stacked
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .chain_frames import ChainFrames

@@ -14,7 +14,7 @@ from ..reading.refusals import RigError
 from .keys import ChannelKeys, write_keys
 from .reduction import needed_keys
 from .renumbering import paths_of_chain
-from .written import Channel
+from .written_channels import Channel
 
 
 def select_frames(frames: Iterable[int], step: int) -> list[list[int]]:

@@ -17,7 +17,7 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..reading.channels import read_floats
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
-from .going_on import LiveRigs, frame_dependent_rigs
+from .frame_dependence import LiveRigs, frame_dependent_rigs
 from .playing import check_live, frames_to_evaluate, play_unchanged, preserve_frame
 
 # Paths in the space of the camera are in its clip space from this version on.

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 import bpy
 
 from ..live import live
-from ..live.standing import standing
+from ..live.pose_snapshot import standing
 from ..reading.refusals import RigError
 
 

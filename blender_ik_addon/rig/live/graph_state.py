@@ -13,8 +13,8 @@ from ..batches.follow_batch import FollowBatch
 from ..batches.resting import RestingChain, find_resting
 from ..batches.rig_state import RigState, Specs, update_bases
 from ..planning.live_chain import LiveChain
-from ..planning.located import located_bones
 from ..planning.order import Group, PlannedChain, are_planned_alike, find_levels, find_moving_groups
+from ..planning.written_locations import located_bones
 from ..reading.channels import Pose
 from ..reading.refusals import Refused, listed
 from ..reading.skeleton import Fingerprint, Skeleton

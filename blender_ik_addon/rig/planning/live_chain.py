@@ -11,9 +11,9 @@ from ...core.algebra.arithmetic import Array
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import ChainPlan, plan_chain
 from ..reading.spec import ChainSpec
+from .joints_of_chain import chain_joints
 from .known_skeletons import skeleton_of
 from .order import PlannedChain
-from .own_joints import chain_joints
 from .slide import ChainSlide
 from .stretch import ChainStretch
 

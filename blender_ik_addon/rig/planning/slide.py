@@ -10,10 +10,10 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.animation import driven_paths
+from ..reading.batch_record import BatchRecord
 from ..reading.bone_joints import BoneJoints
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
-from ..reading.rows import BatchRecord
 from ..reading.skeleton import Skeleton
 from .order import PlannedChain
 

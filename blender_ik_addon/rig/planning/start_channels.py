@@ -13,8 +13,8 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Integers, Pose, converted
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
-from .located import find_moved_root, scaled_bones
 from .order import PlannedChain
+from .written_locations import find_moved_root, scaled_bones
 
 VectorName = Literal["scale", "location"]
 ChannelsName = Literal["scale", "location", "rotation"]

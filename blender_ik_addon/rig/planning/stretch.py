@@ -11,8 +11,8 @@ from ...core import Goals, SolveOptions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.kinematics.reach import distances_in_reach
+from ..reading.batch_record import BatchRecord
 from ..reading.channels import read_flags, read_floats
-from ..reading.rows import BatchRecord
 
 # Least cosine between segment and Y axis; a bone with less gains little by growing along Y.
 MIN_COSINE = 0.5

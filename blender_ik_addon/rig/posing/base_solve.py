@@ -22,10 +22,10 @@ from ...core.solving.compiled_chains import compile_chains
 from ..frames.base_start import BaseChain, BaseStart, into_local
 from ..frames.bases import Bases, point_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
+from ..frames.bend_sides import is_on_side_of
 from ..frames.chain_poses import LENGTH_ROUNDING, angles_between
-from ..frames.side import is_on_side_of
 from ..planning.acting_forces import forces_on, gravity_in_bases
-from ..reading.rows import Rows
+from ..reading.batch_record import Rows
 from ..trees.driven import Driven
 from .solved import Solved, SolveInputs, find_statuses
 

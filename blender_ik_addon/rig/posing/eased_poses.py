@@ -15,8 +15,8 @@ from ...core.model.status import BLENDED, STATUSES
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
+from ..reading.batch_record import take_rows
 from ..reading.moment import Moment
-from ..reading.rows import take_rows
 from ..reading.spec import ChainSpec, Easing
 from .easing import JointPose, eased
 from .free_solving import SolvedPoses

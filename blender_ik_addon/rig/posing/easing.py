@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..reading.rows import BatchRecord
+from ..reading.batch_record import BatchRecord
 from ..reading.spec import Easing
 
 # Longest time step in seconds; the aim does not move within a step.

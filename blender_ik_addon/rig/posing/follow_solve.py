@@ -28,7 +28,7 @@ from ..planning.checks import check_segments
 from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
 from ..trees.driven import Driven
-from .drags import DragState, DragTask
+from .drag_state import DragState, DragTask
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
 from .solved import REACHED, USED_UP, Codes, Solved, find_statuses

@@ -17,13 +17,13 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import points_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
+from ..frames.bend_sides import find_flips
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..frames.framing import build_frames
 from ..frames.places import Places
-from ..frames.side import find_flips
-from ..frames.tips import TipGoals, add_tip_turns
+from ..frames.tip_goals import TipGoals, add_tip_turns
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.checks import check_segments
 from ..planning.stretch import ChainStretch

@@ -13,11 +13,11 @@ from ...core.model.status import STATUSES
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
-from ..frames.tips import TipGoals, add_tip_turns, turn_to
+from ..frames.tip_goals import TipGoals, add_tip_turns, turn_to
+from ..reading.batch_record import BatchRecord
 from ..reading.refusals import bone_scaled_flat
-from ..reading.rows import BatchRecord
 from ..trees.body_floor import BodyFloor
-from .length_settling import close_gaps
+from .length_correction import close_gaps
 
 # Under parents that scale unevenly a segment's length depends on its direction. Lengths are then
 # measured again on the laid bones and the solve repeated this number of times: that finds the pose,

@@ -12,7 +12,7 @@ from ...core.algebra.arithmetic import Array
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses, angles_between, interpolate_rotations
-from ..frames.tips import add_tip_turns, turn_to
+from ..frames.tip_goals import add_tip_turns, turn_to
 from ..reading import spaces
 from ..reading.bone_joints import NOT_TURNED
 from ..reading.refusals import bone_scaled_flat

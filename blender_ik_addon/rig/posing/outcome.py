@@ -9,8 +9,8 @@ import numpy as np
 from ...core import Status
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.model.status import STATUSES
+from ..planning.joints_of_chain import cones
 from ..planning.order import PlannedChain
-from ..planning.own_joints import cones
 from ..trees.driven import Driven
 from .reasons import Reasons, reasons_of
 from .solved import Solved

@@ -13,7 +13,7 @@ from ...core import Status
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
 from ...core.model.status import BLENDED, STATUSES
-from ..reading.rows import BatchRecord
+from ..reading.batch_record import BatchRecord
 from .eased_poses import Step
 
 Codes = npt.NDArray[np.int8]

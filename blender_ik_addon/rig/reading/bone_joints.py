@@ -12,8 +12,8 @@ from ...core import JointKind
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.kinematics.joint_limits import FREE
+from .batch_record import BatchRecord
 from .channels import read_flags, read_floats
-from .rows import BatchRecord
 
 AXES = "xyz"
 # Blender's own solver never lets a bone be stiffer than this.

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from .rows import BatchRecord
+from .batch_record import BatchRecord
 
 IntArray = npt.NDArray[np.integer]
 

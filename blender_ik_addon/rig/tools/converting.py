@@ -11,7 +11,7 @@ import numpy as np
 
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
-from ..keying.moving import SettingMove
+from ..keying.setting_moves import SettingMove
 from ..live.writer import write_rotation
 from ..planning.order import PlannedChain
 from ..reading.bone_joints import has_joint

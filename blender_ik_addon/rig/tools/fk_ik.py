@@ -16,12 +16,12 @@ from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
 from ..keying.curve_points import set_interpolation, split
 from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
-from ..keying.written import Channel, reader, written_channels
+from ..keying.written_channels import Channel, reader, written_channels
 from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES, MODE_NUMBERS, property_of_mode
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import array_of, channels_of, matrix_of
-from .placing import check_movable
+from .move_by_location import check_movable
 
 # Relative and absolute tolerances (scene units) of the channels of controls between two passes.
 SETTLED_RTOL, SETTLED_ATOL = 1e-5, 1e-6

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
+from ..frames.bend_sides import find_sides
 from ..frames.framing import build_frames_in_poses
-from ..frames.side import find_sides
-from ..keying.moving import ValueChange
+from ..keying.setting_moves import ValueChange
 from ..planning.checks import check_segments
 from ..planning.order import PlannedChain
 from ..reading.channels import Pose, matrices_of

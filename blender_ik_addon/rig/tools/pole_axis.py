@@ -14,7 +14,7 @@ from ..posing.reasons import sense_of_pole_angle, turns_tip_first
 from ..reading.chain_plan import shown_joints
 from ..reading.refusals import RigError
 from ..reading.world import array_of
-from .placing import place_of
+from .move_by_location import place_of
 
 # Minimum distance of the ends of a chain, as a share of its length; below it there is no axis.
 MIN_CHORD_SHARE = 1e-5

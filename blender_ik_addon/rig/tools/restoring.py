@@ -12,7 +12,6 @@ from ..live import live
 from ..live.writer import write_property, write_rotation
 from ..planning.checks import check_channels
 from ..planning.known_skeletons import skeleton_of
-from ..planning.located import find_moved_root, located_bones
 from ..planning.slide import slide_axes
 from ..planning.start_channels import (
     ChannelsName,
@@ -20,6 +19,7 @@ from ..planning.start_channels import (
     stored_bones,
     stored_or_keyed,
 )
+from ..planning.written_locations import find_moved_root, located_bones
 from ..reading.animation import BoneKeys
 from ..reading.chain_plan import plan_chain, plan_or_none
 from ..reading.channels import read_flags, read_pose

@@ -23,8 +23,8 @@ from ..controls.control_spaces import (
     unconstrained,
 )
 from ..keying.curve_points import set_interpolation
-from ..keying.holding import key_played_frames
 from ..keying.keys import check_keyable, remove_animation
+from ..keying.played_keys import key_played_frames
 from ..keying.playing import preserve_frame
 from ..reading.anchors import space_of
 from ..reading.animation import curves, keyed_frames

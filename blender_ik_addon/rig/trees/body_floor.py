@@ -13,7 +13,7 @@ from ..anatomy.body import Body
 from ..anatomy.bone_names import BodyPart
 from ..anatomy.soles import soles
 from ..planning.live_chain import LiveChain
-from ..reading.rows import BatchRecord
+from ..reading.batch_record import BatchRecord
 from ..reading.spaces import transform_direction
 
 # Parts whose pin fixes all bones below them as well; a pin on hips or a chest leaves limbs free.

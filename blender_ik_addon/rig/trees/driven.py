@@ -11,7 +11,7 @@ import numpy as np
 from ...core import JointKind, Lead, SolveOptions, Solver, StepMode
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.twist_spread import Segment
-from ..planning.hanging import BoneHierarchy
+from ..planning.bone_hierarchy import BoneHierarchy
 from ..planning.live_chain import EVEN_SCALE, SHORTEST_SEGMENT, LiveChain
 from ..planning.slide import ChainSlide
 from ..reading.bone_joints import BoneJoints

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
 from ..planning.live_chain import LiveChain
+from ..reading.batch_record import BatchRecord
 from ..reading.channels import Pose
-from ..reading.rows import BatchRecord
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,16 @@ from functools import partial
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Indices
-from ..planning.hanging import BoneHierarchy, OrderedBones, find_heads_and_effectors, hanging_of
+from ..planning.bone_hierarchy import (
+    BoneHierarchy,
+    OrderedBones,
+    find_heads_and_effectors,
+    hanging_of,
+)
 from ..planning.live_chain import LiveChain, is_same
+from ..reading.batch_record import joined
 from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
 from ..reading.channels import Pose
-from ..reading.rows import joined
 from ..reading.spec import StartFrom
 from .body_floor import AboveFloor
 from .body_limbs import body_limbs

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.core.clips.branches import find_largest_turns
+from blender_ik_addon.core.clips.jumps import find_largest_turns
 from blender_ik_addon.core.clips.whole_clip import acceleration
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from blender_ik_addon.core.clips.branches import find_largest_turns
+from blender_ik_addon.core.clips.jumps import find_largest_turns
 from blender_ik_addon.rig.controls.control_spaces import move_to
 from blender_ik_addon.rig.controls.foot_roll import control_above
 from blender_ik_addon.rig.reading.spec import Anchor

@@ -6,8 +6,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from blender_ik_addon.properties.compared.kept import mark_of
-from blender_ik_addon.properties.compared.solving import compare_solvers
+from blender_ik_addon.properties.compared.compare_solvers import compare_solvers
+from blender_ik_addon.properties.compared.comparison_results import mark_of
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects

@@ -8,7 +8,7 @@ import pytest
 from mathutils import Euler
 
 import blender_ik_addon
-from blender_ik_addon.properties.lists import activate_chain_of
+from blender_ik_addon.properties.chain_lists import activate_chain_of
 from blender_ik_addon.rig.reading.animation import curves
 from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.controls import rolled

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.properties.lists import remove_chain
+from blender_ik_addon.properties.chain_lists import remove_chain
 from tests.blender.setups import rigs
 from tests.blender.setups.jointed_rigs import give
 from tests.blender.setups.keyed_limbs import (

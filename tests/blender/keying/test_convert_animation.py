@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.keying import keyed_looks
+from blender_ik_addon.rig.keying import keyed_frames
 from tests.blender.keying.converted_rigs import (
     CHAIN,
     CLOSE,
@@ -331,7 +331,7 @@ def test_of_very_many_keys_no_more_are_looked_at_than_a_bake_takes(monkeypatch):
     limb = make_moving()
     limb.constrain()
     rigs.key(limb.target, "location", {i: (0.1 * (i % 7), 0.5, 0.5) for i in range(1, 400, 2)})
-    monkeypatch.setattr(keyed_looks, "MAX_FRAMES", 20)
+    monkeypatch.setattr(keyed_frames, "MAX_FRAMES", 20)
     seen = frames_seen(limb)
     assert len(seen) == 40
     assert (seen[0], seen[19]) == (1, 399)

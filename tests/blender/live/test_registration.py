@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import blender_ik_addon
-from blender_ik_addon import cli, clicks
-from blender_ik_addon.overlay.known import cache
+from blender_ik_addon import active_chain, cli
+from blender_ik_addon.overlay.overlay_cache import cache
 from tests.blender.live.traces import KINDS_IN_USE, left_behind, list_traces
 from tests.blender.overlay.viewports import in_viewport, strokes
 from tests.blender.setups import rigs
@@ -40,7 +40,7 @@ def test_unregistering_leaves_and_remembers_nothing_and_registering_again_gives_
     rigs.enter(ob, "POSE")
     rigs.updated()
     cache.names[0, ""] = ()
-    remembered = (clicks._active_bones, clicks._active_objects, cache.names)
+    remembered = (active_chain._active_bones, active_chain._active_objects, cache.names)
     assert all(remembered)
     for _ in range(2):
         assert len(cli._registered) == 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.overlay import viewport
-from blender_ik_addon.overlay.known import cache
+from blender_ik_addon.overlay.overlay_cache import cache
 from tests.blender.overlay.viewports import NEAR, in_viewport, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.saved_rigs import linked

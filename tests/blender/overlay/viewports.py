@@ -12,7 +12,7 @@ import pytest
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.colours import read_colours
 from blender_ik_addon.overlay.gathering import find_view, gather
-from blender_ik_addon.overlay.known import cache
+from blender_ik_addon.overlay.overlay_cache import cache
 from blender_ik_addon.overlay.strokes import Strokes
 from tests.blender.gizmos.grabbed import in_viewport as in_first_viewport
 

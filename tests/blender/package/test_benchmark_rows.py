@@ -11,7 +11,7 @@ import bpy
 import pytest
 
 from blender_ik_addon.properties.forces import ForceSettings
-from blender_ik_addon.properties.joints.own import JointSettings
+from blender_ik_addon.properties.joints.joint_definitions import JointSettings
 from blender_ik_addon.properties.settings import ChainSettings
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -34,7 +34,7 @@ REPORTS = (
     "rig/controls/control_spaces.py",
     "rig/controls/foot_roll.py",
     "rig/tools/pole_angles.py",
-    "rig/tools/trial.py",
+    "rig/tools/trial_solve.py",
 )
 
 

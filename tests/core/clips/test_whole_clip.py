@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
-from blender_ik_addon.core.clips.banded import make_bands
-from blender_ik_addon.core.clips.branches import find_largest_turns, find_path
+from blender_ik_addon.core.clips.jumps import find_largest_turns, find_path
+from blender_ik_addon.core.clips.second_differences import make_bands
 from blender_ik_addon.core.clips.whole_clip import accelerates_more, acceleration, improve
 from blender_ik_addon.core.kinematics.joint_limits import clamp_rotations
 from tests.core.chains import Array

@@ -9,7 +9,7 @@ from blender_ik_addon.core import Chains
 from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.chains_first import chains_first
 from blender_ik_addon.core.descent.bone_rows import BoneRows
-from blender_ik_addon.core.equilibrium import pulled_energy
+from blender_ik_addon.core.equilibrium import target_springs
 from blender_ik_addon.core.equilibrium.potential_energy import EnergyRows
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.equilibrium.energies import make_forces, many
@@ -76,10 +76,10 @@ def test_slopes_and_curvatures_are_those_of_differences(name, unturned):
 
 @pytest.mark.parametrize("name", ["arm", "offset_bones"])
 def test_slopes_and_curvatures_of_what_is_pulled_are_those_of_differences(name, monkeypatch):
-    monkeypatch.setattr(pulled_energy, "PULL", 1.0)
+    monkeypatch.setattr(target_springs, "PULL", 1.0)
     case = Case(name)
     bones = BoneRows(case.tree, np.zeros((len(case.turn), COUNT)))
-    measure = pulled_energy.PULLED.measure(bones, (case.energy, case.force))
+    measure = target_springs.PULLED.measure(bones, (case.energy, case.force))
 
     def at(move):
         turned = turns.multiply(turns.from_vectors(move), case.turn)

@@ -9,7 +9,7 @@ import bpy
 from blender_ik_addon.core import IKError
 from blender_ik_addon.properties.records import bones_of_chain, chain_spec, existing_controls
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
-from blender_ik_addon.rig.tools.placing import place_of
+from blender_ik_addon.rig.tools.move_by_location import place_of
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_scene as scene

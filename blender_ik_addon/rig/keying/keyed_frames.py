@@ -10,7 +10,7 @@ import numpy as np
 
 from ..reading.animation import keyed_frames
 from ..reading.spec import ChainSpec
-from .going_on import dependencies_of
+from .frame_dependence import dependencies_of
 from .playing import preserve_frame
 
 # As many as a scene has by default: a visit takes no longer than a bake of these frames.

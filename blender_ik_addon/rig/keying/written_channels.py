@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..planning.known_skeletons import skeleton_of
-from ..planning.located import located_components, scaled_bones
+from ..planning.written_locations import located_components, scaled_bones
 from ..reading.chain_plan import ChainPlan, plan_chain
 from ..reading.channels import (
     CHANNEL_SIZES,

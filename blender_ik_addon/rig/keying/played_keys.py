@@ -11,7 +11,7 @@ import numpy as np
 from ..reading.animation import curves, strip_curves
 from .keys import ChannelKeys, path_of, write_keys
 from .playing import live_disabled, preserve_frame
-from .written import Channel
+from .written_channels import Channel
 
 Channels = Mapping[bpy.types.Object, Collection[Channel]]
 """Channels to key, by original object; a channel without a bone is a setting, by its path."""

@@ -13,7 +13,7 @@ from ...core.solving.joint_run import SLOW_ERROR_SHARE, SLOW_WINDOW
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
 from ..reading import spaces
-from ..reading.rows import take_rows
+from ..reading.batch_record import take_rows
 
 MAX_STEPS = 40
 START_DAMPING = 1e-4

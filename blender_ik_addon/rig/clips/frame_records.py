@@ -13,9 +13,9 @@ from ...core.algebra.arithmetic import Flags, Indices
 from ..live import live
 from ..planning.known_skeletons import skeleton_of
 from ..posing.outcome import Outcome
+from ..reading.batch_record import BatchRecord, joined
 from ..reading.chain_plan import plan_or_none
 from ..reading.channels import Channels, read_pose
-from ..reading.rows import BatchRecord, joined
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven

@@ -10,8 +10,8 @@ from typing import cast
 import bpy
 
 from ...core import IKError, Solver
-from ...rig.comparing.built_in import solve_by_constraint
 from ...rig.comparing.comparing import CONTENDERS, Attempt, ComparisonChain, build_trial, solve
+from ...rig.comparing.ik_constraint import solve_by_constraint
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ForceSpec
 from ...rig.reading.update import Update
@@ -19,7 +19,7 @@ from ...rig.trees.shared_bones import group_by_bones
 from ..chains import chain_key, chains_of, is_idle, owner_of
 from ..forces import force_spec
 from ..records import bones_of_chains, chain_spec
-from .kept import find_marked
+from .comparison_results import find_marked
 
 CHANGED = "The chain, its armature or its target has changed during the comparison: compare again."
 GetDepsgraph = Callable[[], bpy.types.Depsgraph]

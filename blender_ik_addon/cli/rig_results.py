@@ -14,14 +14,14 @@ from ..core.algebra.arithmetic import Array
 from ..properties.chains import is_idle
 from ..properties.records import bones_of_chain
 from ..properties.status import remaining_distance, status_from_outcome
-from ..rig.clips.notes import Notes, Recorder
+from ..rig.clips.frame_records import Notes, Recorder
 from ..rig.keying.baking import never_moved, not_baked
 from ..rig.keying.playing import frames_to_evaluate, played
-from ..rig.keying.written import Channel, reader, written_channels
+from ..rig.keying.written_channels import Channel, reader, written_channels
 from ..rig.live import live
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.refusals import Refused
-from .choosing import ChosenChains
+from .chain_choice import ChosenChains
 from .errors import armature_error
 
 MUTED, NOT_SOLVED = "MUTED", "NOT_SOLVED"

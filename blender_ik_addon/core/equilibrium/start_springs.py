@@ -5,7 +5,7 @@ A turn by an angle a costs 4 - 4 cos(a / 2): half its square if it is small, lik
 convex up to half a turn. The quaternion of the turn gives both the pull and the stiffness.
 
 Source: derived for this project, and tested against differences in
-tests/core/equilibrium/test_near_start.py.
+tests/core/equilibrium/test_start_springs.py.
 """
 
 from __future__ import annotations

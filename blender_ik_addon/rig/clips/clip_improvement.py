@@ -17,8 +17,8 @@ from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
-from .hung import ClipBones
-from .notes import Notes, Recorder
+from .clip_bones import ClipBones
+from .frame_records import Notes, Recorder
 from .reached_goals import ReachedGoals
 
 # Largest count of bones of a chain or tree: the time for a frame grows with its square.

@@ -9,8 +9,8 @@ import numpy as np
 from ...core import Goals
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
+from ..reading.batch_record import BatchRecord
 from ..reading.bone_joints import NOT_TURNED
-from ..reading.rows import BatchRecord
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 

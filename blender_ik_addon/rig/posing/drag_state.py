@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..reading.rows import BatchRecord
+from ..reading.batch_record import BatchRecord
 from .solved import Codes
 
 

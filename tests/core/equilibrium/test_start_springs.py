@@ -7,8 +7,8 @@ from blender_ik_addon.core.algebra import turns
 from blender_ik_addon.core.algebra.chains_first import chains_first, turn_by
 from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.descent.posed_rows import PosedRows
-from blender_ik_addon.core.equilibrium.near_start import StartRows, compile_springs
-from blender_ik_addon.core.equilibrium.pulled_by_goals import GoalLoads, GoalPulls, measure_pulls
+from blender_ik_addon.core.equilibrium.goal_pulls import GoalLoads, GoalPulls, measure_pulls
+from blender_ik_addon.core.equilibrium.start_springs import StartRows, compile_springs
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.bodies import Array, make_person
 from tests.helpers import make_rng

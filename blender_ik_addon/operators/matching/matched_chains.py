@@ -10,8 +10,8 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...core import IKError
+from ...properties.chain_lists import toes_of
 from ...properties.chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
-from ...properties.lists import toes_of
 from ...properties.records import belongs_to_body, bones_of_chains, chain_spec
 from ...properties.sharing import limb_of, live_chains
 from ...properties.status import gives_way

@@ -9,8 +9,8 @@ continuously as a target leaves the reach.
 Points that would pass the floor are held on it like pins, until they would have to be pulled down
 to stay there. A pin wins against the floor.
 
-Source: exact penalties (``equilibrium.pulled_by_goals``); the bounds on the forces are derived for
-this project, and tested in tests/core/solving/test_giving_way.py.
+Source: exact penalties (``equilibrium.goal_pulls``); the bounds on the forces are derived for
+this project, and tested in tests/core/solving/test_goal_priorities.py.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ..algebra.nested import Rows, are_all, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
 from ..descent.descent_settings import DescentSettings
 from ..descent.feasible_newton import minimise
-from ..equilibrium.near_start import StartSprings, compile_springs
-from ..equilibrium.on_floor import FloorPoints
-from ..equilibrium.pulled_by_goals import MAX_PULL, GoalLoads, GoalPulls, limit_pull, measure_pulls
+from ..equilibrium.floor_points import FloorPoints
+from ..equilibrium.goal_pulls import MAX_PULL, GoalLoads, GoalPulls, limit_pull, measure_pulls
+from ..equilibrium.start_springs import StartSprings, compile_springs
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import State
+from .bend_starts import bend_straight_runs
 from .joint_run import AIM_TOLERANCE, MAX_COMPROMISE_STEPS, Run
-from .unconstrained_start import bend_straight_runs
 
 # Goals of this priority are held whatever force it takes.
 PINNED = 0

@@ -17,7 +17,7 @@ from ..rig.trees.shared_bones import TREE_SOLVERS
 from .chains import ANCHORS, ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
 from .choices import NEW_CHAIN_SETTINGS
 from .controls.hierarchy import is_control
-from .joints.own import copy_bone_settings, slides_of
+from .joints.joint_definitions import copy_bone_settings, slides_of
 from .records import anchors_of, bones_of_chain, bones_of_chains, existing_controls
 from .sharing import shares_bones
 from .stored import release

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import bpy
 
 from .events import Handler, make_handler_registration
-from .properties.lists import activate_chain_of
+from .properties.chain_lists import activate_chain_of
 from .rig.reading.spec import Anchor
 
 # Name of the bone that was active last, by session uid of the armature object.

@@ -12,7 +12,7 @@ from ..core import IKError
 from ..properties.chains import ChainGroup, chains_of
 from ..properties.records import chain_spec, live_rigs
 from ..rig.keying.baking import may_move
-from ..rig.keying.going_on import frame_dependent_rigs
+from ..rig.keying.frame_dependence import frame_dependent_rigs
 from ..rig.reading.spec import ChainSpec
 from .errors import CommandError, armature_error
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core import IKError
 from ...preferences.addon import preferences
+from ...properties.chain_lists import add_chain
 from ...properties.chains import chains_of, free_name
 from ...properties.controls.hierarchy import (
     BodyTrunk,
@@ -19,7 +20,6 @@ from ...properties.controls.hierarchy import (
     trunk_of,
 )
 from ...properties.joints.selected import JointChanges, set_presets
-from ...properties.lists import add_chain
 from ...properties.records import bones_of_chain, bones_of_chains, target_and_pole
 from ...properties.stored import store
 from ...rig.anatomy.bone_names import opposite

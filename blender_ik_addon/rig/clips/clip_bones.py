@@ -7,12 +7,12 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.chain_frames import ChainFrames
 from ..frames.framing import rest_by_generation
-from ..planning.hanging import find_heads_and_effectors
+from ..planning.bone_hierarchy import find_heads_and_effectors
 from ..reading import spaces
 from ..reading.channels import Integers, matrices_of
 from ..reading.skeleton import Skeleton
 from ..trees.driven import Driven
-from .notes import Notes
+from .frame_records import Notes
 
 # Distance of a bone from the pose of its channels, as a share of the armature's size, beyond which
 # something else moves it as well: constraints, or drivers that were evaluated later.

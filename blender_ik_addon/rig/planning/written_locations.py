@@ -13,8 +13,8 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
+from .joints_of_chain import sliding_bones
 from .order import PlannedChain
-from .own_joints import sliding_bones
 from .slide import slide_axes
 
 

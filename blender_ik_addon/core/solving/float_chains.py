@@ -39,6 +39,7 @@ from ..solvers import newton_bones
 from ..solvers.newton_bones import BendSide, BonesState, JointedBones
 from ..solvers.newton_directions import FIRST_DAMPING
 from . import joint_run
+from .bend_starts import LINE_OFFSET, BendStart, FloatBendStart, bend_in_floats, is_straight
 from .iteration import Progress, Work, iterate
 from .joint_run import (
     AIM_TOLERANCE,
@@ -49,7 +50,6 @@ from .joint_run import (
 )
 from .restarts import SIDE_TOLERANCE
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_bones
-from .unconstrained_start import LINE_OFFSET, BendStart, FloatBendStart, bend_in_floats, is_straight
 
 NEWTON = replace(joint_run.NEWTON, step=newton_bones.step)
 AIMING = replace(joint_run.AIMING, step=newton_bones.step)

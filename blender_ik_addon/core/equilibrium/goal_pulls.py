@@ -4,7 +4,7 @@ The force replaces the one that held a goal, so that poses change steadily. The 
 more at a greater distance, share the error between goals that cannot all be met.
 
 Source: exact penalties (Nocedal and Wright, "Numerical Optimization", 2006, section 17.2), smoothed
-near to the target; tested against differences in tests/core/equilibrium/test_near_start.py.
+near to the target; tested against differences in tests/core/equilibrium/test_start_springs.py.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..descent.bone_rows import BoneRows
 from ..descent.constrained_step import Curve
 from ..descent.descent_settings import EnergyAtPose
 from ..descent.posed_rows import PosedRows
-from .near_start import StartRows, StartSprings
-from .pulled_energy import PulledEnergyAtPose
+from .start_springs import StartRows, StartSprings
+from .target_springs import PulledEnergyAtPose
 
 # Distance to a target, as a share of the reach, below which the force of a goal decreases. With a
 # third, poses whose goals are nearly met take more steps; with three times, they stay farther off.
