@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra import quaternions
-from ..algebra.arithmetic import FLOATS, Array, Counts, Number
+from ..algebra.arithmetic import FLOATS, Array, Counts
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, add, cross, norm, reject, scale, subtract
+from ..algebra.vectors import add, cross, norm, reject, scale, subtract
 from ..kinematics.aims import MIN_BULGE_SHARE
 from ..kinematics.bend_plane import plan_bend
 from ..kinematics.bones import Targets
@@ -27,19 +27,18 @@ from ..kinematics.task import (
     FINEST_TOLERANCE,
     REACH_TOLERANCE,
     Task,
-    accept_distance,
     make_float_tasks,
     relate_to_root,
 )
 from ..model.goals import Goals
 from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions
-from ..model.status import name_outcome
 from ..solvers import newton_bones
 from ..solvers.newton_bones import BendSide, BonesState, JointedBones
 from ..solvers.newton_directions import FIRST_DAMPING
 from . import joint_run
 from .bend_starts import LINE_OFFSET, BendStart, FloatBendStart, bend_in_floats, is_straight
+from .free_chains import SolvedChain, join_solved, measure_outcome
 from .iteration import Progress, Work, iterate
 from .joint_run import (
     AIM_TOLERANCE,
@@ -93,16 +92,6 @@ class _Trial(NamedTuple):
     is_too_far: bool = False
 
 
-class FloatPose(NamedTuple):
-    """Joints in armature space, local rotations, the distance left, iterations, and the status."""
-
-    joints: list[Vector]
-    rotations: list[Quaternion]
-    residual: float
-    iterations: int
-    code: Number
-
-
 def compile_in_floats(
     starts: tuple[StartPose, ...], tree: KinematicTree, start_turns: Array, run: BendStart
 ) -> tuple[FloatChain, ...] | None:
@@ -149,7 +138,7 @@ def solve_joints_in_floats(
     open_rows: list[tuple[Counts, WarmStart | None]] = []
     if arrived.size:
         poses = [_pose(chains[row], tasks[row], trials[row]) for row in arrived]
-        solved.append((arrived, _record(poses)))
+        solved.append((arrived, join_solved(poses)))
     if warm.size:
         turns = [trials[row].state.pose.rotations for row in warm]
         used = np.array([trials[row].iterations for row in warm])
@@ -159,17 +148,17 @@ def solve_joints_in_floats(
     return solved, open_rows
 
 
-def _pose(chain: FloatChain, task: Task, trial: _Trial) -> FloatPose:
+def _pose(chain: FloatChain, task: Task, trial: _Trial) -> SolvedChain:
     """Return the pose of a chain whose effector has arrived, in armature space."""
     m, start = FLOATS, chain.start
     joints = [add(scale(point, start.unit), start.root) for point in trial.state.pose.points]
-    residual = norm(m, subtract(joints[-1], task.target))
-    accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
     is_too_near = norm(m, subtract(task.target, start.root)) < start.least * start.unit
-    code = name_outcome(m, residual, accepted, trial.is_too_far, is_too_near)
+    outcome = measure_outcome(m, start, task, joints[-1], trial.is_too_far, is_too_near)
     zeros = zip(chain.zero, trial.state.pose.rotations, strict=True)
     turned = [quaternions.multiply(zero, turn) for zero, turn in zeros]
-    return FloatPose(joints, turned, residual, trial.iterations, code)
+    return SolvedChain(
+        np.array(joints), quaternions.IDENTITY, outcome[0], trial.iterations, outcome[1], turned
+    )
 
 
 def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
@@ -256,19 +245,3 @@ def _aim(
         if state.find_error(task.target) <= tolerance:
             break
     return chain.bones.measure(state), used
-
-
-def _record(poses: list[FloatPose]) -> Solutions:
-    count, bones = len(poses), len(poses[0].rotations)
-    return Solutions(
-        joint_positions=np.array([pose.joints for pose in poses]),
-        chain_rotation_wxyz=np.array([quaternions.IDENTITY] * count),
-        tip_rotation_wxyz=None,
-        residual=np.array([pose.residual for pose in poses]),
-        iterations=np.array([pose.iterations for pose in poses], dtype=np.int64),
-        status_code=np.array([pose.code for pose in poses], dtype=np.int8),
-        local_rotations_wxyz=np.array([pose.rotations for pose in poses]),
-        slides=np.zeros((count, bones)),
-        holds=np.zeros((count, bones, 3), dtype=np.bool_),
-        tip_gap=np.zeros(count),
-    )

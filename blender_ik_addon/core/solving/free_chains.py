@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..kinematics.reach import check_reach, soften_target
 from ..kinematics.start_pose import StartPose, make_free_joints
 from ..kinematics.task import Task, accept_distance, check_solver, relate_to_root
 from ..model.options import SolveOptions, Solver
+from ..model.solutions import Solutions
 from ..model.status import name_outcome
 from ..model.topology import make_chain
 from ..solvers import jacobian_transpose, newton_directions
@@ -58,19 +60,29 @@ class Positions(NamedTuple):
 NOT_SOLVED = Positions(np.zeros((1, 3)), IDENTITY, 0, is_too_far=True, is_too_near=False)
 
 
-class FreePose(NamedTuple):
-    """Joints (n + 1, 3, ...) in armature space, the rotation of the chain, and its outcome."""
+class SolvedChain(NamedTuple):
+    """A chain in floats, or B chains in arrays, armature space.
+
+    Attributes:
+        joints: Shape (n + 1, 3), or (n + 1, 3, B).
+        rotation: Rotation of the whole chain wxyz.
+        residual: Distance from the effector to the target.
+        iterations: Iterations used.
+        code: Outcome, an index into ``STATUSES``.
+        local: Local rotations wxyz of a chain with joints; None without joints.
+    """
 
     joints: Array
     rotation: Quaternion
     residual: Number
     iterations: Number
     code: Number
+    local: list[Quaternion] | None = None
 
 
 def pose_chain(
     m: Arithmetic, start: StartPose, stem: StartPose | None, task: Task, options: SolveOptions
-) -> FreePose:
+) -> SolvedChain:
     """Return the pose that brings the effector to its target.
 
     A tip that takes a rotation is turned first; the stem, all other bones, is solved for its head.
@@ -102,12 +114,44 @@ def pose_chain(
         joints = np.concatenate((joints, (joints[-1] + np.array(tip))[None]))
     # Measure the residual on the returned joints. Single numbers of an array are slow.
     end = joints[-1].tolist() if m is FLOATS else joints[-1]
+    is_out = solution.is_too_far, solution.is_too_near
+    outcome = measure_outcome(m, start, task, end, *is_out, soft_shift=soft_shift)
+    return SolvedChain(joints, solution.rotation, outcome[0], solution.iterations, outcome[1])
+
+
+def measure_outcome(
+    m: Arithmetic,
+    start: StartPose,
+    task: Task,
+    end: Vector,
+    is_too_far: Condition,
+    is_too_near: Condition,
+    soft_shift: Number = None,
+) -> tuple[Number, Number]:
+    """Return the residual and the status code of a chain whose effector is at ``end``.
+
+    All points are in armature space; the other arguments are as in ``name_outcome``.
+    """
     residual = norm(m, subtract(end, task.target))
     accepted = accept_distance(m, task.tolerance, start.reach * start.unit, task.target)
-    code = name_outcome(
-        m, residual, accepted, solution.is_too_far, solution.is_too_near, short=soft_shift
+    return residual, name_outcome(m, residual, accepted, is_too_far, is_too_near, short=soft_shift)
+
+
+def join_solved(chains: Sequence[SolvedChain], tips: Array | None = None) -> Solutions:
+    """Return the solutions of chains that were solved one by one, with turned tips (B, 4)."""
+    local = None if chains[0].local is None else np.array([chain.local for chain in chains])
+    return Solutions(
+        joint_positions=np.array([chain.joints for chain in chains]),
+        chain_rotation_wxyz=np.array([chain.rotation for chain in chains]),
+        tip_rotation_wxyz=tips,
+        residual=np.array([chain.residual for chain in chains]),
+        iterations=np.array([chain.iterations for chain in chains], dtype=np.int64),
+        status_code=np.array([chain.code for chain in chains], dtype=np.int8),
+        local_rotations_wxyz=local,
+        slides=None if local is None else np.zeros(local.shape[:2]),
+        holds=None if local is None else np.zeros(local[..., 1:].shape, dtype=np.bool_),
+        tip_gap=0.0 if local is None else np.zeros(len(local)),
     )
-    return FreePose(joints, solution.rotation, residual, solution.iterations, code)
 
 
 def position_joints(

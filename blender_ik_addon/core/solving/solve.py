@@ -23,7 +23,7 @@ from ..model.status import BLENDED, EXTENDED, REACHED
 from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
-from .free_chains import FLOAT_SOLVERS, pose_chain
+from .free_chains import FLOAT_SOLVERS, join_solved, pose_chain
 from .joint_chains import solve_joints
 
 
@@ -129,14 +129,7 @@ def _solve_in_floats(
     stems = compiled.float_stems if has_tips else (None,) * count
     inputs = zip(compiled.float_starts, stems, make_float_tasks(goals, options, count), strict=True)
     poses = [pose_chain(FLOATS, start, stem, task, options) for start, stem, task in inputs]
-    return Solutions(
-        np.array([pose.joints for pose in poses]).reshape(chains.joint_positions.shape),
-        np.array([pose.rotation for pose in poses]).reshape(count, 4),
-        goals.tip_rotation_wxyz if has_tips else None,
-        np.array([pose.residual for pose in poses]),
-        np.array([pose.iterations for pose in poses], dtype=np.int64),
-        np.array([pose.code for pose in poses], dtype=np.int8),
-    )
+    return join_solved(poses, goals.tip_rotation_wxyz if has_tips else None)
 
 
 def _solve_in_arrays(
