@@ -382,12 +382,9 @@ def _has_last_write(state: RigState) -> bool:
 def _write(
     unwritten: dict[int, list[ChannelChange]], update: Update, written: set[int]
 ) -> frozenset[int]:
-    """Write changes; return uids of armature objects whose lists of chains have changed.
+    """Write changes and empty ``unwritten``; ``written`` gets the uids of the written objects.
 
-    Args:
-        unwritten: Changes by session uid of the armature object; emptied.
-        update: The update, with its dependency graph.
-        written: Session uids of the objects that this update has written so far; grows.
+    Return the uids of armature objects that were not written: their lists of chains have changed.
     """
     has_others = len(memory.graphs) > 1
     # On a new frame the lists have just been compared.
