@@ -37,9 +37,7 @@ BatchRow = tuple[Batch, int]
 
 @dataclass
 class Memory:
-    """Data that updates keep for later ones, in dictionaries and sets.
-
-    ``clear`` on load, ``clear_except_outcomes`` on undo.
+    """Data that updates keep for later ones: ``clear`` on load, ``clear_except_outcomes`` on undo.
 
     Attributes:
         graphs: States of dependency graphs.
