@@ -1,4 +1,4 @@
-"""What animated properties hold, by data path and index as F-curves have them."""
+"""Values of animated properties, by data path and index as in F-curves."""
 
 from __future__ import annotations
 
@@ -11,62 +11,62 @@ import bpy
 from ..reading.animation import animated_paths
 from ..reading.channels import CHANNEL_SIZES, read_floats
 
-# A data path ends with the name of a property, or with that of a custom one in brackets.
+# A data path ends with the name of a property, or with the name of a custom one in brackets.
 _LAST_NAME = re.compile(r'(?:^|\.)(?P<name>\w+)$|\["(?P<custom>(?:[^"\\]|\\.)*)"\]$')
-# What Blender raises for data and properties that are gone, or are not what they were.
-UNFIT = (ReferenceError, AttributeError, LookupError, TypeError, ValueError, OverflowError)
+# Errors that Blender raises if data or a property is gone, or has another type than before.
+ACCESS_ERRORS = (ReferenceError, AttributeError, LookupError, TypeError, ValueError, OverflowError)
 
 
-def value_at(owner: bpy.types.ID, path: str, index: int) -> Any:
-    """Return what a property of some data holds.
+def get_value(owner: bpy.types.ID, path: str, index: int) -> Any:
+    """Return the value of a property of some data.
 
     Raises:
-        UNFIT: One of these, if it is gone or holds no plain value.
+        ACCESS_ERRORS: One of these, if it is gone or has no plain value.
     """
     value: Any = owner.path_resolve(path)
     value = value[index] if _has_components(value) else value
-    # Anything but a plain value is part of the data, and may be gone when it is read.
+    # Anything but a plain value is part of the data, and may be gone when it is used.
     if not isinstance(value, float | int | str | set):
         raise TypeError(path)
     return value
 
 
 def set_value(owner: bpy.types.ID, path: str, index: int, value: Any) -> None:
-    """Have a property of some data hold a value.
+    """Set the value of a property of some data.
 
     Raises:
-        UNFIT: One of these, if it is gone or does not take the value any more.
+        ACCESS_ERRORS: One of these, if it is gone or no longer accepts the value.
     """
-    found: Any = owner.path_resolve(path)
+    present: Any = owner.path_resolve(path)
     last = _LAST_NAME.search(path)
-    if _has_components(found):
-        found[index] = value
+    if _has_components(present):
+        present[index] = value
     elif last is not None:
-        place = path[: last.start()]
-        holder: Any = owner.path_resolve(place) if place else owner
+        parent_path = path[: last.start()]
+        parent: Any = owner.path_resolve(parent_path) if parent_path else owner
         if last["name"] is None:
-            holder[bpy.utils.unescape_identifier(last["custom"])] = value
+            parent[bpy.utils.unescape_identifier(last["custom"])] = value
         else:
-            setattr(holder, last["name"], value)
+            setattr(parent, last["name"], value)
 
 
 def _has_components(value: Any) -> bool:
-    """Tell a vector from a number and from an item, or items, of a list of choices."""
+    """Return whether a value is a vector: no number, and no item or set of items of an enum."""
     return hasattr(value, "__len__") and not isinstance(value, str | set)
 
 
-def keep_animated_values(original: bpy.types.Object, evaluated: bpy.types.Object) -> None:
-    """Copy everything animated on an armature object from its evaluated copy.
+def copy_animated_values(original: bpy.types.Object, evaluated: bpy.types.Object) -> None:
+    """Copy all animated values of an armature object from its evaluated copy.
 
-    To be called before a chain writes to it in a hidden graph. A render, and an Alembic or USD
-    export, evaluates a dependency graph of its own, and a script that sets a frame those of all
-    view layers. Only graphs that a viewport has shown flush animated values to the original data.
-    Writing any channel of the original copies all of it into the hidden graph, with the values of
-    another frame: every other animated channel would freeze, the settings of chains as well.
+    To be called before a chain writes to it in a hidden graph. Renders, and exports to Alembic or
+    USD, evaluate a separate dependency graph; scripts that set a frame evaluate the graphs of all
+    view layers. Blender copies animated values to the originals only in graphs that a viewport has
+    shown. A write to any channel of the original copies all of it into the hidden graph, with
+    values of another frame: every other animated channel would freeze, also settings of chains.
     """
     for name, size in CHANNEL_SIZES.items():
         original.pose.bones.foreach_set(name, read_floats(evaluated.pose.bones, name, size))
     for path, index in animated_paths(original):
-        # Blender ignores a path to something that is gone as well.
-        with suppress(*UNFIT):
-            set_value(original, path, index, value_at(evaluated, path, index))
+        # Blender ignores invalid paths as well.
+        with suppress(*ACCESS_ERRORS):
+            set_value(original, path, index, get_value(evaluated, path, index))

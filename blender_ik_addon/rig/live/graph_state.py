@@ -1,4 +1,4 @@
-"""What is known of one dependency graph: its rigs, and their chains in the order of solving."""
+"""State of one dependency graph: its rigs, and their chains in the order of solving."""
 
 from __future__ import annotations
 
@@ -27,23 +27,22 @@ from ..trees.uniting import unite_chains
 from .writer import LastWrite
 
 Batch = ChainBatch | FollowBatch
-"""What is solved side by side."""
-Alike = tuple[int, bool, BatchKey]
-"""A level, whether all keep their shape there, and what else they have in common."""
+"""Chains or trees that are solved side by side."""
+LevelKey = tuple[int, bool, BatchKey]
+"""Number of a level, whether all bases keep their shape, and the key of a batch."""
 
-
-# From so many changes on it is quicker to look at all targets than to ask what each change is.
+# With more listed changes than this, comparing all targets is faster than reading every change.
 MANY = 30
 
 
 @dataclass
 class Level:
-    """Chains that hang on nothing that their own or a later level moves.
+    """Chains that depend on no bone that a chain of this or a later level moves.
 
     Attributes:
-        batches: Those that are solved side by side.
-        carry: Poses the bones above those that only their parents move; None where none are.
-        is_carried: Whether these are all.
+        batches: Batches of the chains.
+        carry: Bones above chains that other chains move only through parents; None without any.
+        is_carried: Whether this is true of all chains; False on the first level.
     """
 
     batches: list[Batch] = field(default_factory=list)
@@ -53,69 +52,72 @@ class Level:
 
 @dataclass
 class GraphState:
-    """One dependency graph.
+    """State of one dependency graph.
 
     Attributes:
-        rigs: By session uid of the armature object.
-        levels: In the order of solving.
-        skeletons: Those in use, by fingerprint.
-        tied: By rig, the owners of constraints and drivers that its chains may hang on. Muting one
-            changes what hangs on what, and Blender then lists its owner only.
-        order: Of the graph's objects in bulk reads.
-        refused: What is wrong with chains that are sound by themselves, by armature object and
-            index.
-        met: What was last written to armature objects, as far as this graph has seen to it.
-        resting: The same chains, whose own bones stand as stored.
-        gone_back: By armature object and index, as soon as they stand so: which of these bones
-            somebody has posed at this frame.
+        rigs: Armature objects with chains, by session uid.
+        levels: Levels in the order of solving.
+        skeletons: Skeletons in use, by fingerprint.
+        relation_owners: Objects whose constraints and drivers may move chains, by armature object.
+            Muting one of these changes what moves a chain, and Blender lists only the owner.
+        order: Rows of the objects in bulk reads.
+        refused: Reasons why chains without errors are not solved, by armature object and index.
+        seen_writes: Last writes to armature objects that this graph has responded to.
+        resting: The refused chains; their private bones keep the stored pose.
+        reverted_bones: By armature object and index, names of bones that the user has posed at this
+            frame and a refused chain has reverted; no entry before a chain's first rest.
         has_solved: Whether an update has solved its chains.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
     levels: list[Level] = field(default_factory=list)
     skeletons: dict[Fingerprint, Skeleton] = field(default_factory=dict)
-    tied: dict[int, frozenset[int]] = field(default_factory=dict)
+    relation_owners: dict[int, frozenset[int]] = field(default_factory=dict)
     order: ObjectRows | None = None
     refused: dict[tuple[int, int], str] = field(default_factory=dict)
-    met: dict[int, LastWrite] = field(default_factory=dict)
+    seen_writes: dict[int, LastWrite] = field(default_factory=dict)
     resting: tuple[RestingChain, ...] = ()
-    gone_back: dict[tuple[int, int], list[str]] = field(default_factory=dict)
+    reverted_bones: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     has_solved: bool = False
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
-    _anchors: frozenset[int] = frozenset()
-    _goes_on: bool = False
+    _anchor_uids: frozenset[int] = frozenset()
+    _depends_on_time: bool = False
     _groups: tuple[Group, ...] = ()
-    _refused: dict[int, str] = field(default_factory=dict)
-    _numbers: list[int] = field(default_factory=list)
+    _reasons: dict[int, str] = field(default_factory=dict)
+    _group_levels: list[int] = field(default_factory=list)
 
     def read_alone(
-        self, state: RigState, specs: Specs, update: Update, home: Pose | None = None
+        self, state: RigState, specs: Specs, update: Update, start_pose: Pose | None = None
     ) -> None:
-        """Read an armature object as the only one there is; its stored poses are left as they are.
+        """Read an armature object as the only one of the graph, and store no poses.
 
         Args:
-            state: The object; told later what is wrong with its chains.
+            state: The object; gets the errors of its chains.
             specs: As for ``RigState.read``.
-            update: Which graph.
-            home: The pose to solve from; None for that of the graph.
+            update: The update, with its dependency graph.
+            start_pose: The pose to solve from; None for the evaluated pose.
         """
-        state.read([], specs, update, self.skeletons, lambda *taken: taken[-1])
-        if home is not None:
-            state.pose = home
+        state.read([], specs, update, self.skeletons, lambda *arguments: arguments[-1])
+        if start_pose is not None:
+            state.pose = start_pose
         update_bases([state])
         self.rigs[state.uid] = state
         self.assemble()
 
-    def touched(self, update: Update) -> frozenset[int]:
-        """Return the session uids of rigs that may have changed, of others perhaps as well."""
+    def find_changed_rigs(self, update: Update) -> frozenset[int]:
+        """Return the session uids of rigs that may have changed, perhaps with uids of others."""
         if update.depsgraph.mode == "RENDER":
-            # Its originals are those of the viewport: what stands there tells nothing of the frame.
+            # Its originals have the state of the viewport, not of the rendered frame.
             return frozenset(self.rigs)
-        tied = [uid for uid, owners in self.tied.items() if not owners.isdisjoint(update.listed)]
-        return update.listed_armatures.union(tied) if tied else update.listed_armatures
+        related = [
+            uid
+            for uid, owners in self.relation_owners.items()
+            if not owners.isdisjoint(update.listed)
+        ]
+        return update.listed_armatures.union(related) if related else update.listed_armatures
 
-    def with_other_lists(self) -> frozenset[int]:
-        """Return the session uids of rigs that have other chains than are known here."""
+    def find_changed_lists(self) -> frozenset[int]:
+        """Return the session uids of rigs whose lists of chains have changed."""
         return frozenset(
             [
                 uid
@@ -125,35 +127,35 @@ class GraphState:
         )
 
     def is_idle(self, update: Update) -> bool:
-        """Tell whether nothing that any chain follows has changed."""
+        """Return whether no input of any chain has changed."""
         if update.depsgraph.mode == "RENDER" or update.count > MANY or update.has_new_relations:
             return False
-        if update.is_new_frame and self._goes_on:
-            # Time itself moves chains that ease, and others have to know that they missed no frame.
+        if update.is_new_frame and self._depends_on_time:
+            # Chains that ease move in time alone, and histories must not miss a frame.
             return False
-        # Any armature object may have chains now, or be posable again.
-        return not update.listed_armatures and self._anchors.isdisjoint(update.listed)
+        # Each listed armature object may have chains now, or be posable again.
+        return not update.listed_armatures and self._anchor_uids.isdisjoint(update.listed)
 
     def recall(self, uids: frozenset[int] | set[int]) -> None:
-        """Put what chains carry of rigs read anew where it was, as long as nothing moves it."""
+        """Restore the carried bones of rigs that were read again, if no input has changed."""
         for level in self.levels if uids else ():
             if level.carry is not None:
                 level.carry.recall(uids)
 
-    def note_rest(
-        self, chain: RestingChain, changes: Sequence[ChannelChange], *, is_hand: bool
+    def note_reverted(
+        self, chain: RestingChain, changes: Sequence[ChannelChange], *, is_by_user: bool
     ) -> None:
-        """Note which bones of a refused chain go back, if somebody has posed them."""
+        """Note the bones that the changes of a refused chain revert, if the user has posed them."""
         key = chain.state.uid, chain.live_chain.index
-        if not is_hand or key not in self.gone_back:
-            self.gone_back[key] = []
+        if not is_by_user or key not in self.reverted_bones:
+            self.reverted_bones[key] = []
         elif changes:
-            names = [*self.gone_back[key], *chain.posed(changes)]
-            self.gone_back[key] = list(dict.fromkeys(names))
+            names = [*self.reverted_bones[key], *chain.posed(changes)]
+            self.reverted_bones[key] = list(dict.fromkeys(names))
 
     def refusal(self, key: tuple[int, int]) -> Refused:
-        """Return why a chain is refused, by armature object and index."""
-        text, bones = self.refused[key], self.gone_back.get(key)
+        """Return the reason why a chain is refused, by armature object and index."""
+        text, bones = self.refused[key], self.reverted_bones.get(key)
         if not bones:
             return Refused(text)
         return Refused(
@@ -162,44 +164,44 @@ class GraphState:
         )
 
     def assemble(self) -> None:
-        """Sort the chains into levels and batches; what is as it was keeps what it knows."""
-        placed = list(self._placed())
-        fits = [(state.live_chains[row], is_even) for state, row, is_even in placed]
-        if fits == self._assembled and self.levels:
+        """Sort the chains into levels and batches; batches without changes are reused."""
+        placed = list(self._list_placed())
+        assembled = [(state.live_chains[row], is_even) for state, row, is_even in placed]
+        if assembled == self._assembled and self.levels:
             return
-        known, chains = [chain for chain, _ in self._assembled], [chain for chain, _ in fits]
-        self._assembled = fits
+        former, chains = [chain for chain, _ in self._assembled], [chain for chain, _ in assembled]
+        self._assembled = assembled
         in_use = [state.skeleton for state in self.rigs.values()]
         self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
-        if not are_planned_alike(chains, known):
-            self._groups, self._refused = group_chains(chains)
-            self._numbers = find_levels(find_moving_groups(chains, self._groups))
+        if not are_planned_alike(chains, former):
+            self._groups, self._reasons = group_chains(chains)
+            self._group_levels = find_levels(find_moving_groups(chains, self._groups))
             self.refused = {
                 (chains[i].object.session_uid, chains[i].index): text
-                for i, text in self._refused.items()
+                for i, text in self._reasons.items()
             }
-            gone_back = self.gone_back.items()
-            self.gone_back = {key: bones for key, bones in gone_back if key in self.refused}
+            reverted = self.reverted_bones.items()
+            self.reverted_bones = {key: bones for key, bones in reverted if key in self.refused}
             anchors = [anchor for chain in chains for anchor in chain.anchors]
-            self._anchors = frozenset(anchor.object.session_uid for anchor in anchors)
-            self._goes_on = any(chain.spec.depends_on_time for chain in chains)
-            self.tied = _tied(chains)
+            self._anchor_uids = frozenset(anchor.object.session_uid for anchor in anchors)
+            self._depends_on_time = any(chain.spec.depends_on_time for chain in chains)
+            self.relation_owners = _find_relation_owners(chains)
         self._fill_levels(placed)
 
     def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:
-        """Put chains into their levels, alike ones side by side."""
+        """Fill the levels with batches of similar chains or trees."""
         batches = [batch for level in self.levels for batch in level.batches]
-        known = {each.live_chains: each for batch in batches for each in batch.driven}
-        self.levels = [Level() for _ in range(1 + max(self._numbers, default=-1))]
-        groups: dict[Alike, Members] = {}
-        for chosen, number in zip(self._groups, self._numbers, strict=True):
-            state = placed[chosen[0]][0]
-            rows, fits = [placed[i][1] for i in chosen], all([placed[i][2] for i in chosen])
+        known = {tree.live_chains: tree for batch in batches for tree in batch.driven}
+        self.levels = [Level() for _ in range(1 + max(self._group_levels, default=-1))]
+        groups: dict[LevelKey, Members] = {}
+        for group, number in zip(self._groups, self._group_levels, strict=True):
+            state = placed[group[0]][0]
+            rows, are_even = [placed[i][1] for i in group], all([placed[i][2] for i in group])
             live_chains = tuple([state.live_chains[row] for row in rows])
             driven = known.get(live_chains) or unite_chains(live_chains, state.pose, state.joints)
-            alike = number, fits and driven.keeps_shape, driven.batch_key
-            members = groups.setdefault(alike, [])
-            # Armature objects come one after the other.
+            level_key = number, are_even and driven.keeps_shape, driven.batch_key
+            members = groups.setdefault(level_key, [])
+            # Groups of one armature object come one after the other.
             if not members or members[-1][0] is not state:
                 members.append((state, []))
             members[-1][1].append((rows[driven.root_chain], driven))
@@ -210,12 +212,12 @@ class GraphState:
                 is_dragged = key.drag is not None
                 batch = FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
             self.levels[number].batches.append(batch)
-        self._find_carried(placed)
-        each = [(state, state.live_chains[row]) for state, row, _ in placed]
-        self.resting = find_resting(each, self._refused)
+        self._build_carries(placed)
+        pairs = [(state, state.live_chains[row]) for state, row, _ in placed]
+        self.resting = find_resting(pairs, self._reasons)
 
-    def _find_carried(self, placed: list[tuple[RigState, int, bool]]) -> None:
-        """Find the chains and trees below others that only their parents move."""
+    def _build_carries(self, placed: list[tuple[RigState, int, bool]]) -> None:
+        """Build the carries of levels, for chains and trees that only parents move."""
         if len(self.levels) < 2:
             return
         moved = {point for chain, _ in self._assembled for point in chain.points()}
@@ -223,43 +225,43 @@ class GraphState:
         for number, level in enumerate(self.levels):
             carried: dict[int, tuple[RigState, list[LiveChain]]] = {}
             level.is_carried = number > 0
-            for chosen in self._groups_on(number) if number else ():
-                if not all(can_carry(self._assembled[i][0], moved) for i in chosen):
+            for group in self._list_groups(number) if number else ():
+                if not all(can_carry(self._assembled[i][0], moved) for i in group):
                     level.is_carried = False
                     continue
-                # That whose root is above all others.
-                state, row = min((placed[i][:2] for i in chosen), key=_depth)
+                # The chain whose root is above all others.
+                state, row = min((placed[i][:2] for i in group), key=_find_depth)
                 live_chain = state.live_chains[row]
                 carried.setdefault(state.uid, (state, []))[1].append(live_chain)
             if carried:
                 level.carry = Carry(list(carried.values()), written)
-            for i in (i for chosen in self._groups_on(number) for i in chosen):
-                chain, of_rig = self._assembled[i][0], written.setdefault(placed[i][0].uid, {})
+            for i in (i for group in self._list_groups(number) for i in group):
+                chain, bones = self._assembled[i][0], written.setdefault(placed[i][0].uid, {})
                 located = located_bones(chain.plan, chain.spec)
                 for bone in chain.plan.written.tolist():
-                    of_rig[bone] = of_rig.get(bone, False) or bone in located
+                    bones[bone] = bones.get(bone, False) or bone in located
 
-    def _groups_on(self, number: int) -> list[Sequence[int]]:
-        """Return the chains, and those that share bones, that are solved on a level."""
-        pairs = zip(self._groups, self._numbers, strict=True)
-        return [chosen for chosen, own in pairs if own == number]
+    def _list_groups(self, number: int) -> list[Sequence[int]]:
+        """Return the groups of chains that are solved on a level."""
+        pairs = zip(self._groups, self._group_levels, strict=True)
+        return [group for group, level in pairs if level == number]
 
-    def _placed(self) -> Iterator[tuple[RigState, int, bool]]:
+    def _list_placed(self) -> Iterator[tuple[RigState, int, bool]]:
         for state in self.rigs.values():
             if state.bases is not None:
                 for row, is_even in enumerate(state.bases.is_even.tolist()):
                     yield state, row, is_even
 
 
-def _depth(placed: tuple[RigState, int]) -> int:
+def _find_depth(placed: tuple[RigState, int]) -> int:
     chain = placed[0].live_chains[placed[1]]
     return len(chain.skeleton.ancestors(chain.plan.root))
 
 
-def _tied(chains: Iterable[PlannedChain]) -> dict[int, frozenset[int]]:
-    tied: dict[int, frozenset[int]] = {}
+def _find_relation_owners(chains: Iterable[PlannedChain]) -> dict[int, frozenset[int]]:
+    owners: dict[int, frozenset[int]] = {}
     for chain in chains:
         if chain.moved_by.has_constraints:
             uid = chain.object.session_uid
-            tied[uid] = tied.get(uid, frozenset()).union(chain.moved_by.owners)
-    return tied
+            owners[uid] = owners.get(uid, frozenset()).union(chain.moved_by.owners)
+    return owners

@@ -1,4 +1,4 @@
-"""What stands before frames are played for another purpose, to be put back."""
+"""Backup of a file's state before frames are played, to restore it afterwards."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ import bpy
 from ..reading.animation import animated_paths
 from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.update import GraphKey
-from .animated_values import UNFIT, set_value, value_at
+from .animated_values import ACCESS_ERRORS, get_value, set_value
 from .graph_state import GraphState
 from .live import memory
-from .writer import Written
+from .writer import BulkChannels
 
-Values = dict[tuple[str, int], Any]
+PropertyValues = dict[tuple[str, int], Any]
 
 
 @dataclass(frozen=True)
 class Standing:
-    """What frames that are played change for good.
+    """The state that playing frames changes permanently.
 
     Attributes:
-        graphs: What is known of each dependency graph, and what chains remember.
+        graphs: States of all dependency graphs, with the histories of chains.
         poses: Armature objects with chains, and the channels of their bones.
-        values: All data with keys, and what the properties held that have them, by data path and
-            index: who has changed something and not keyed it would lose that.
+        values: All animated data, and the values of the animated properties by data path and index:
+            values that the user has changed and not keyed would be lost.
     """
 
     graphs: dict[GraphKey, GraphState]
-    poses: tuple[tuple[bpy.types.Object, Written], ...]
-    values: tuple[tuple[bpy.types.ID, Values], ...]
+    poses: tuple[tuple[bpy.types.Object, BulkChannels], ...]
+    values: tuple[tuple[bpy.types.ID, PropertyValues], ...]
 
     def put_back(self) -> None:
-        """Have everything as it was, at the frame where it was; nothing where rigs are gone."""
-        for owner, held in self.values:
-            _set_values(owner, held)
+        """Restore the state after its frame was set again; stop at a removed armature object."""
+        for owner, saved in self.values:
+            _set_values(owner, saved)
         with suppress(ReferenceError):
             for rig, channels in self.poses:
                 rig.update_tag()
@@ -48,60 +48,60 @@ class Standing:
             memory.graphs.update(self.graphs)
             for graph in self.graphs.values():
                 for state in graph.rigs.values():
-                    # Rigs with other chains than are known are read again.
+                    # The next update reads every rig whose list of chains differs from the known.
                     state.chain_names = []
 
 
 def standing() -> Standing:
-    """Return what stands now. Whoever plays frames then has the memory start again first."""
+    """Return a backup of the present state; call ``Memory.restart`` before frames are played."""
     graphs = dict(memory.graphs)
     rigs = {uid: state.object for graph in graphs.values() for uid, state in graph.rigs.items()}
     poses = []
     for rig in rigs.values():
-        # It may have been removed since.
+        # The object may have been removed since the last update.
         with suppress(ReferenceError):
             bones = rig.pose.bones
             sizes = CHANNEL_SIZES.items()
             poses.append((rig, {name: read_floats(bones, name, size) for name, size in sizes}))
-    values = tuple([(owner, held) for owner in _all_data() if (held := _read_values(owner))])
+    values = tuple([(owner, saved) for owner in _all_data() if (saved := _read_values(owner))])
     return Standing(graphs, tuple(poses), values)
 
 
 def _all_data() -> Iterator[bpy.types.ID]:
-    """Yield what the file has, each once; nodes that belong to other data are reached from that."""
-    lists = [each.identifier for each in bpy.data.bl_rna.properties if each.type == "COLLECTION"]
+    """Yield all data of the file, each once; embedded nodes are read with their owners."""
+    lists = [prop.identifier for prop in bpy.data.bl_rna.properties if prop.type == "COLLECTION"]
     yield from dict.fromkeys(owner for name in lists for owner in getattr(bpy.data, name))
 
 
-def _animated(owner: bpy.types.ID) -> set[tuple[str, int]]:
-    """Return data path and index of what is animated of some data, and of its own nodes."""
-    found = animated_paths(owner)
+def _find_animated(owner: bpy.types.ID) -> set[tuple[str, int]]:
+    """Return data path and index of animated properties of some data and its embedded nodes."""
+    paths = animated_paths(owner)
     nodes = getattr(owner, "node_tree", None)
     if nodes is None or not nodes.is_embedded_data:
-        return found
-    inside = animated_paths(nodes)
-    dots = {path: "" if path.startswith("[") else "." for path, _ in inside}
-    return found | {(f"node_tree{dots[path]}{path}", index) for path, index in inside}
+        return paths
+    node_paths = animated_paths(nodes)
+    dots = {path: "" if path.startswith("[") else "." for path, _ in node_paths}
+    return paths | {(f"node_tree{dots[path]}{path}", index) for path, index in node_paths}
 
 
-def _read_values(owner: bpy.types.ID) -> Values:
-    """Return what animated properties of some data hold, but for those that are gone."""
-    found: Values = {}
+def _read_values(owner: bpy.types.ID) -> PropertyValues:
+    """Return the values of animated properties of some data, without those that are gone."""
+    values: PropertyValues = {}
     with suppress(ReferenceError):
-        for path, index in _animated(owner):
-            with suppress(*UNFIT):
-                found[path, index] = value_at(owner, path, index)
-    return found
+        for path, index in _find_animated(owner):
+            with suppress(*ACCESS_ERRORS):
+                values[path, index] = get_value(owner, path, index)
+    return values
 
 
-def _set_values(owner: bpy.types.ID, values: Values) -> None:
-    """Give animated properties of some data the values that they held, where they differ.
+def _set_values(owner: bpy.types.ID, values: PropertyValues) -> None:
+    """Set animated properties of some data to former values, where these differ.
 
-    One that does not take its value any more keeps no other one from it.
+    A property that no longer accepts its value does not stop the others.
     """
     present = _read_values(owner)
     for (path, index), value in values.items():
         if present.get((path, index), value) != value:
-            with suppress(*UNFIT):
+            with suppress(*ACCESS_ERRORS):
                 set_value(owner, path, index, value)
                 owner.update_tag()

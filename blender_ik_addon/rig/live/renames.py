@@ -1,7 +1,7 @@
-"""Bones that were renamed: a record of names and rest poses tells which bone a name meant.
+"""Renamed bones: a record of names and rest poses tells which bone a name meant.
 
-Blender gives constraints the new name of a bone, and tells nobody else what became of the old one.
-The record stands beside the settings that hold names, so undo, redo and files keep both in step.
+Blender updates the name of a bone in constraints, and reports the new name in no other way. The
+record is stored with the settings that hold names, so undo, redo and files keep both in step.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy.typing as npt
 from ..reading.channels import read_floats
 
 Renamed = dict[str, dict[str, str]]
-"""By name of the armature: the present names of bones that were renamed, by their former ones."""
+"""Present names of renamed bones by their former names, by name of the armature."""
 
-# Sixteen odd numbers of 64 bits: powers of the golden ratio's fraction.
+# Weights of a hash of 16 numbers: odd, of 64 bits, powers of the golden ratio's fraction.
 _WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, i + 1, 2**64) for i in range(16)], np.uint64)
 
 
 _Bones = tuple[list[str], list[int]]
-"""The names of an armature's bones in their order, and a number for each different rest pose."""
+"""Names of an armature's bones in their order, and a hash of the rest pose of each."""
 
 
 def seen_bones(armatures: Iterable[bpy.types.Armature]) -> str:
@@ -35,19 +35,19 @@ def renamed_since(seen: str, present: str) -> Renamed:
     """Return the bones whose names differ between two records.
 
     Args:
-        seen: The earlier record; armatures that it lacks, or that cannot be read, have nothing.
-        present: The later one.
+        seen: The earlier record; armatures that it lacks, or that are not readable, are left out.
+        present: The later record.
     """
-    former, found = _bones_of_text(seen), {}
+    former, renamed = _bones_of_text(seen), {}
     for name, after in _bones_of_text(present).items():
-        if name in former and (later := _renamed(former[name], after)):
-            found[name] = later
-    return found
+        if name in former and (new_names := _find_new_names(former[name], after)):
+            renamed[name] = new_names
+    return renamed
 
 
 def _read(armature: bpy.types.Armature) -> _Bones:
     bones = armature.bones
-    # Zero has two signs, which are one pose.
+    # Adding zero removes the sign of zero: both signs are the same pose.
     rest = read_floats(bones, "matrix_local", 16).reshape(-1, 16) + np.float32(0.0)
     words: npt.NDArray[np.uint64] = rest.view(np.uint32).astype(np.uint64)
     return bones.keys(), (words * _WEIGHTS).sum(axis=1, dtype=np.uint64).tolist()
@@ -55,37 +55,37 @@ def _read(armature: bpy.types.Armature) -> _Bones:
 
 def _bones_of_text(text: str) -> dict[str, _Bones]:
     try:
-        known = json.loads(text or "{}").items()
-        return {name: (names, rests) for name, (names, rests) in known}
+        armatures = json.loads(text or "{}").items()
+        return {name: (names, rests) for name, (names, rests) in armatures}
     except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
 
-def _renamed(before: _Bones, after: _Bones) -> dict[str, str]:
-    """Return the new names of bones by the former ones; of some at one place in their order.
+def _find_new_names(before: _Bones, after: _Bones) -> dict[str, str]:
+    """Return the new names of bones by their former ones; in order if bones have one rest pose.
 
-    A bone that is called as before and rests as before is the same bone. A name that is gone means
-    the bone that rests where its bone did. Names in the same order are those of the same bones,
-    whatever has moved these: a mirrored rig whose scale is applied exchanges its sides.
+    A bone with the same name and rest pose as before is the same bone. A name that is gone meant
+    the bone that has its rest pose now. If all names are in the same order, none has changed,
+    whatever has moved the bones: a mirrored rig whose scale is applied exchanges its sides.
     """
     if before[0] == after[0]:
         return {}
     same = set(zip(*before, strict=True)).intersection(zip(*after, strict=True))
-    come: dict[int, list[str]] = {}
+    new_bones: dict[int, list[str]] = {}
     for name, rest in zip(*after, strict=True):
         if (name, rest) not in same:
-            come.setdefault(rest, []).append(name)
+            new_bones.setdefault(rest, []).append(name)
     gone = [bone for bone in zip(*before, strict=True) if bone not in same]
-    found = {name: come[rest].pop(0) for name, rest in gone if come.get(rest)}
-    return _without_moved(found, set(after[0]))
+    new_names = {name: new_bones[rest].pop(0) for name, rest in gone if new_bones.get(rest)}
+    return _without_moved(new_names, set(after[0]))
 
 
-def _without_moved(found: dict[str, str], present: set[str]) -> dict[str, str]:
-    """Return the renames without those of names that still mean their bones.
+def _without_moved(new_names: dict[str, str], present: set[str]) -> dict[str, str]:
+    """Return new names by former ones, without former names that still mean the same bone.
 
-    A name that still exists means another bone only where that one has given up its own name. If
-    not, the bone of that name was moved, and another one has come to its place.
+    A name that still exists means another bone only if that bone was renamed to it. Otherwise the
+    bone of the name was moved, and another one now has its former rest pose.
     """
-    while moved := found.keys() & (present - set(found.values())):
-        found = {name: new for name, new in found.items() if name not in moved}
-    return found
+    while moved := new_names.keys() & (present - set(new_names.values())):
+        new_names = {name: new for name, new in new_names.items() if name not in moved}
+    return new_names

@@ -1,4 +1,4 @@
-"""Write channels back to an armature object, in bulk."""
+"""Writing of channels to an armature object, in bulk."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ from ..reading.channels import (
 )
 from ..reading.update import GraphKey
 
-# Before 4.5 a script that writes channels in bulk is not listed as a change, so nothing but reading
-# them again tells what the other bones hold.
-TELLS_OF_BULK_WRITES = bpy.app.version >= (4, 5, 0)
+# Before 4.5 Blender does not list bulk writes of scripts as changes, so channels of the other bones
+# must be read again before a write.
+LISTS_BULK_WRITES = bpy.app.version >= (4, 5, 0)
 
-Written = dict[str, Channels]
-"""By property: what it holds for all bones, shape (n * size,)."""
-
-
-LastWrite = tuple[GraphKey, Written]
-"""For which graph something was written last to an armature object, and what bones hold since."""
+BulkChannels = dict[str, Channels]
+"""Values of all bones, shape (n * size,), by property."""
+LastWrite = tuple[GraphKey, BulkChannels]
+"""Key of the graph that wrote last to an armature object, and the values of all bones after it."""
 
 
 def write_rotation(
@@ -36,49 +34,49 @@ def write_rotation(
     bones: Indices,
     modes: Integers,
     channels: Array | Channels,
-) -> Written:
+) -> BulkChannels:
     """Write rotation channels of some bones and tag the pose for evaluation.
 
     Args:
         armature_object: The original object.
         bones: Indices in the order of ``Armature.bones``, shape (m,).
         modes: Rotation modes of these bones, shape (m,).
-        channels: Shape (m, 4).
+        channels: Rotation channels, shape (m, 4).
 
     Returns:
-        What the properties that were written hold now.
+        The present values of the properties that were written.
     """
-    written: Written = {}
+    written: BulkChannels = {}
     for name, rows in _rows_by_property(modes):
-        own = channels[rows, : PROPERTY_SIZES[name]]
-        written[name] = write_property(armature_object, name, bones[rows], own)
+        values = channels[rows, : PROPERTY_SIZES[name]]
+        written[name] = write_property(armature_object, name, bones[rows], values)
     _tag(armature_object)
     return written
 
 
 def write_pose(
     armature_object: bpy.types.Object, pose: Pose, changes: Sequence[ChannelChange]
-) -> Written:
+) -> BulkChannels:
     """Write changes of one armature object, and tag its pose for evaluation.
 
     Args:
         armature_object: The original object.
-        pose: Its pose as read last, in which the changes are noted.
-        changes: At least one.
+        pose: Its pose as last read, with the changes already noted.
+        changes: One change or more.
 
     Returns:
-        What the properties that were written hold now.
+        The present values of the properties that were written.
     """
-    written: Written = {}
+    written: BulkChannels = {}
     for kind in CHANNEL_KINDS:
-        own = [each for each in changes if each.kind == kind]
-        if kind == "channels" and TELLS_OF_BULK_WRITES and pose.has_only_quaternions:
+        of_kind = [change for change in changes if change.kind == kind]
+        if kind == "channels" and LISTS_BULK_WRITES and pose.has_only_quaternions:
             whole = written["rotation_quaternion"] = pose.channels.ravel()
             armature_object.pose.bones.foreach_set("rotation_quaternion", whole)
             _tag(armature_object)
-        elif own:
-            bones = np.concatenate([each.bones for each in own])
-            values = np.concatenate([each.values for each in own])
+        elif of_kind:
+            bones = np.concatenate([change.bones for change in of_kind])
+            values = np.concatenate([change.values for change in of_kind])
             if kind == "channels":
                 written |= write_rotation(armature_object, bones, pose.modes[bones], values)
             else:
@@ -89,16 +87,16 @@ def write_pose(
 def write_property(
     armature_object: bpy.types.Object, name: str, bones: Indices, values: Array | Channels
 ) -> Channels:
-    """Write a property of some bones; the pose still has to be tagged.
+    """Write a property of some bones; the caller tags the pose.
 
     Args:
         armature_object: The original object.
-        name: Of the property.
-        bones: Indices, shape (m,).
-        values: Shape (m, size).
+        name: Name of the property.
+        bones: Indices of the bones, shape (m,).
+        values: Values, shape (m, size).
 
     Returns:
-        What the property holds now for all bones, shape (n * size,).
+        The present values of all bones, shape (n * size,).
     """
     pose_bones, size = armature_object.pose.bones, values.shape[1]
     whole = read_floats(pose_bones, name, size)
@@ -108,17 +106,17 @@ def write_property(
 
 
 def _tag(armature_object: bpy.types.Object) -> None:
-    """Have the pose evaluated again, which ``foreach_set`` alone never does."""
-    # The copy that evaluation takes of an object resets its pose. {"DATA"} would evaluate what
-    # hangs on the armature's geometry as well, at twice the cost.
+    """Tag the pose for evaluation, which ``foreach_set`` alone does not do."""
+    # Evaluation copies the object, which resets the pose. {"DATA"} would also evaluate everything
+    # that depends on the armature's geometry, at twice the cost.
     armature_object.update_tag(refresh={"OBJECT"})
 
 
 def _rows_by_property(
     modes: Integers,
 ) -> list[tuple[str, Flags | slice]]:
-    """Return which rows each property holds; without the properties that hold none."""
+    """Return properties with the rows of the bones that use them, without unused properties."""
     if not modes.any():
         return [("rotation_quaternion", slice(None))]
-    found = [(name, rows_of_property(modes, name)) for name in PROPERTY_SIZES]
-    return [(name, rows) for name, rows in found if rows.any()]
+    pairs = [(name, rows_of_property(modes, name)) for name in PROPERTY_SIZES]
+    return [(name, rows) for name, rows in pairs if rows.any()]
