@@ -374,7 +374,7 @@ def test_drivers_alone_make_no_cycle():
 
 
 def test_a_body_goes_where_its_limbs_pull_it_beside_a_refused_chain_that_would_drag_its_root():
-    """With a second view layer, an update without changes once reset the root to its stored pose."""
+    """With a second view layer, an update without changes had reset its root to the stored pose."""
     bpy.context.scene.view_layers.new("Second")
     rig, _ = make_rig()
     rig.ob.chain_ik.body.root, rig.ob.chain_ik.body.use_body = "Trunk.0", True
