@@ -318,7 +318,7 @@ class Steps(Tour):
         yield from shown.show_unfolded(self.viewport, name, solvers, pages=1)
 
     def open_panels(self) -> Session:
-        """Open every panel on its own."""
+        """Open every panel by itself."""
         yield from open_panels(self.viewport, self.folder, self._solvers())
 
     def open_menus(self) -> Session:
@@ -367,7 +367,7 @@ class Steps(Tour):
         check(not left, f"Switched off, there is still {left}.")
         check(not has_translations(MODULE), "Its translations are still there.")
 
-    def go_on_without(self) -> Session:
+    def work_without(self) -> Session:
         """Draw, change frames, pose, undo and redo without the extension: there are no errors."""
         for frame in (3, 1):
             bpy.context.scene.frame_set(frame)

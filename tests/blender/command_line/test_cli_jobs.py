@@ -46,7 +46,7 @@ def make_chunks(file: Path, *ranges: str, options: tuple[object, ...] = ()) -> l
     return chunks
 
 
-def children_of(process) -> list[int]:
+def find_children(process) -> list[int]:
     path = Path(f"/proc/{process.pid}/task")
     texts = [(task / "children").read_text() for task in path.iterdir()]
     return [int(pid) for text in texts for pid in text.split()]
@@ -68,7 +68,7 @@ def test_three_processes_one_of_them_killed_give_exactly_the_result_of_one(tmp_p
     with lines.start_process(file, "bake", *three_options, *lines.CLIP, "--jobs", 2) as process:
         lines.wait_for_line(process, "frame 2 of")
         # The main process starts it once more.
-        os.kill(children_of(process)[0], signal.SIGKILL)
+        os.kill(find_children(process)[0], signal.SIGKILL)
         out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (code, ""), err
     assert f"frame {2 * last} of {2 * last}" in err.splitlines()
@@ -225,7 +225,7 @@ def test_a_bake_that_is_killed_leaves_the_file_and_can_be_run_again(tmp_path):
     before = file.read_bytes()
     with lines.start_process(file, "bake", "--overwrite", "--jobs", 2) as process:
         lines.wait_for_line(process, "frame 2 of 200")
-        children = children_of(process)
+        children = find_children(process)
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     for child in children:
@@ -321,7 +321,7 @@ def test_a_process_that_fails_ends_the_others_and_is_reported(is_first):
 FOLDER = "shot-baked-chunks-2006-01-02_150405"
 
 
-def arguments_of(task: dict[str, Any]) -> list[str]:
+def parse_task(task: dict[str, Any]) -> list[str]:
     blender, background, scripts, file, *scene, option, name = command_line(task)[:8]
     assert (blender, background, scripts, file) == ("blender", "-b", "-y", bpy.data.filepath)
     assert (scene, option, name) == (["--scene", "Scene"], "-c", "chain_ik")
@@ -361,7 +361,7 @@ def test_a_farm_gives_the_keys_of_one_bake_even_if_a_chunk_and_the_merge_are_kil
     (tmp_path / "work").mkdir()
     file = lines.save(tmp_path / "work" / "shot.blend")
     before, output, folder = file.read_bytes(), file.with_name("shot-baked.blend"), file.parent
-    tasks = {task["name"]: arguments_of(task) for task in submit_tasks(chunk_size=lines.LAST // 2)}
+    tasks = {task["name"]: parse_task(task) for task in submit_tasks(chunk_size=lines.LAST // 2)}
     assert [*tasks] == ["whole", "frames 1 to 6", "frames 7 to 12", "merge"]
 
     with lines.start_process("-y", file, *tasks["frames 7 to 12"]) as process:

@@ -173,13 +173,13 @@ def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Pro
     return ob, ob.chain_ik.chains[0]
 
 
-def row_of(chain: bpy.types.PropertyGroup) -> list[DrawnItem]:
+def draw_row(chain: bpy.types.PropertyGroup) -> list[DrawnItem]:
     row = RecordingLayout()
     bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
     return row.drawn
 
 
-def compared_cells(index: int) -> list[DrawnItem]:
+def draw_cells(index: int) -> list[DrawnItem]:
     data, layout = bpy.context.window_manager.chain_ik, RecordingLayout()
     draw_item = bpy.types.CHAINIK_UL_compared.draw_item
     draw_item(None, bpy.context, layout, data, data.solvers[index], 0, data, "active_index", index)

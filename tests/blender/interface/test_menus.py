@@ -28,27 +28,27 @@ def list_operators() -> set[str]:
     return operators
 
 
-def drawn_by(draw_function: object) -> list:
+def draw_with(draw_function: object) -> list:
     layout = ui.RecordingLayout()
     draw_function(ui.FakePanel(bpy.types.Menu, layout), bpy.context)
     return layout.drawn
 
 
-def entries_of_pose_menu() -> list:
+def draw_pose_menu() -> list:
     added = [
         function
         for function in bpy.types.VIEW3D_MT_pose_ik.draw._draw_funcs
         if function.__module__.startswith("blender_ik_addon")
     ]
     assert len(added) == 1
-    return drawn_by(added[0])
+    return draw_with(added[0])
 
 
 def test_the_pose_menu_has_the_actions_of_chains_with_labels_distinct_from_blenders_own():
     actions = {"add", "remove", "solve", "bake", "snap_target", "apply", "switch", "convert"}
     actions |= {"compare", "setup", "mirror", "store", "restore", "motion_paths"}
     actions |= {"switch_space", "body"}
-    texts = {item.name: item.text for item in entries_of_pose_menu() if item.kind == "operator"}
+    texts = {item.name: item.text for item in draw_pose_menu() if item.kind == "operator"}
     assert texts.keys() == {f"pose.chain_ik_{action}" for action in actions}
     labels = {"add": "Add Chain", "remove": "Remove Chain", "bake": "Bake Chains"}
     labels |= {"convert": "Convert Chains", "solve": "Solve Once"}
@@ -58,7 +58,7 @@ def test_the_pose_menu_has_the_actions_of_chains_with_labels_distinct_from_blend
 
 
 def test_the_pie_menu_has_eight_slices_with_opposites_facing_each_other():
-    pie = drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
+    pie = draw_with(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
     slices = [item.name.removeprefix("pose.chain_ik_") for item in pie]
     left, right, _, above, top_left, top_right, low_left, low_right = slices
     assert (left, right) == ("snap_target", "apply")
@@ -72,8 +72,8 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     select_objects(active=ob)
     rigs.change(chain.joints.add(), bone="Bone.1")
     assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
-    drawn = ui.draw() + ui.compared_cells(0) + entries_of_pose_menu()
-    drawn += drawn_by(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
+    drawn = ui.draw() + ui.draw_cells(0) + draw_pose_menu()
+    drawn += draw_with(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
     assert ui.names(drawn, "operator") == list_operators() - CALLED_BY_BLENDER - GRABBED
     assert "CHAINIK_PT_presets" in ui.names(drawn, "popover")
     presets = bpy.types.CHAINIK_PT_presets
@@ -152,7 +152,7 @@ def test_a_body_has_a_tick_and_settings_and_its_chains_a_priority_a_pull_and_a_p
     assert not ob.chain_ik.is_property_set("body"), "a closed panel stores nothing"
     assert [item.name for item in ui.draw(only="Whole Body")] == ["root", "pose.chain_ik_body"]
     assert ui.names(ui.draw()).isdisjoint({"priority", "use_pin", "pull"})
-    assert [item.name for item in ui.row_of(chain)] == ["name", "mute"]
+    assert [item.name for item in ui.draw_row(chain)] == ["name", "mute"]
     ob.chain_ik.body.root = "Bone.0"
     press(bpy.ops.pose.chain_ik_body)
     drawn = ui.draw(only="Whole Body")
@@ -161,7 +161,7 @@ def test_a_body_has_a_tick_and_settings_and_its_chains_a_priority_a_pull_and_a_p
     assert not ui.names(drawn, "operator")
     assert ui.names(ui.draw(only="Target")) >= {"priority", "use_pin", "pull"}
     for chain.use_pin, icon in ((False, "UNPINNED"), (True, "PINNED")):
-        _, pin, mute = ui.row_of(chain)
+        _, pin, mute = ui.draw_row(chain)
         assert (pin.name, pin.icon, mute.name) == ("use_pin", icon, "mute")
     for ob.chain_ik.body.use_body in (True, False):
         rigs.updated()
@@ -184,7 +184,7 @@ def test_a_comparison_has_a_row_for_each_solver_and_a_tick_for_the_one_in_use():
     assert table.solvers["Follow"].status in text
     for index, row in enumerate(table.solvers):
         cells = [row.name, *[text or "-" for text in figures(bpy.context, row)]]
-        assert [item.name for item in ui.compared_cells(index)][:4] == cells
+        assert [item.name for item in ui.draw_cells(index)][:4] == cells
     solvers = {"FABRIK and Newton", "FABRIK", "CCD and Newton", "CCD", "Newton", "Force", "Follow"}
     changes = (
         (lambda: None, "FABRIK and Newton"),
@@ -193,7 +193,7 @@ def test_a_comparison_has_a_row_for_each_solver_and_a_tick_for_the_one_in_use():
     )
     for change, in_use in changes:
         change()
-        last = {row.name: ui.compared_cells(index)[-1] for index, row in enumerate(table.solvers)}
+        last = {row.name: ui.draw_cells(index)[-1] for index, row in enumerate(table.solvers)}
         assert {name for name, cell in last.items() if cell.icon == "CHECKMARK"} == {in_use}
         texts = {name: cell.text or cell.name for name, cell in last.items() if not cell.icon}
         usable = {name for name, text in texts.items() if text == "Use"}
@@ -218,7 +218,7 @@ def user() -> bpy.types.AddonPreferences:
     logging.getLogger(PACKAGE).setLevel("WARNING")
 
 
-def settings_of(chain: bpy.types.PropertyGroup) -> dict[str, object]:
+def read_settings(chain: bpy.types.PropertyGroup) -> dict[str, object]:
     names = ("solver", "start_from", "use_limits", "iterations")
     return {name: getattr(chain, name) for name in names} | {
         "tolerance": pytest.approx(chain.tolerance),
@@ -230,7 +230,7 @@ def settings_of(chain: bpy.types.PropertyGroup) -> dict[str, object]:
 def add_to(ob: bpy.types.Object, *bones: str) -> dict[str, object]:
     select_bones(ob, bones)
     press(add)
-    return settings_of(ob.chain_ik.chains[-1])
+    return read_settings(ob.chain_ik.chains[-1])
 
 
 DEFAULTS = {
@@ -267,7 +267,7 @@ def test_new_chains_take_their_settings_from_the_preferences(user):
     select_bones(ob, ["Leg.0", "Leg.1"])
     # Arguments of the operator override the preferences.
     press(add, solver="FABRIK", control="BONE", use_pole=False)
-    values = settings_of(ob.chain_ik.chains[-1])
+    values = read_settings(ob.chain_ik.chains[-1])
     assert (values["solver"], values["is_bone"], values["has_pole"]) == ("FABRIK", True, False)
     user.pole = "NEVER"
     assert not add_to(ob, "Leg.1", "Leg.2")["has_pole"]
@@ -279,7 +279,7 @@ def test_new_chains_take_their_settings_from_the_preferences(user):
     ob = make_limbs()
     select_bones(ob, ["Arm.0"])
     press(bpy.ops.pose.chain_ik_setup)
-    limbs = [settings_of(chain) for chain in ob.chain_ik.chains]
+    limbs = [read_settings(chain) for chain in ob.chain_ik.chains]
     assert {values["solver"] for values in limbs} == {"NEWTON", "CCD"}
     assert not any(values["is_bone"] or values["tolerance"] != 0.01 for values in limbs)
     chain = ob.chain_ik.chains.add()

@@ -132,7 +132,7 @@ def test_the_settings_of_a_solver_are_shown_in_order_and_no_others(solver):
     drawn = ui.draw()
     # The root belongs to the whole body, and is drawn with every solver.
     assert ui.names(drawn) - {"root"} == SHOWN[solver]
-    settings = [item.name for item in ui.row_of(chain) + drawn if item.kind == "prop"]
+    settings = [item.name for item in ui.draw_row(chain) + drawn if item.kind == "prop"]
     assert len(settings) == len(set(settings)), "drawn twice"
     elsewhere = set(chain.bl_rna.properties.keys()) - set.union(*SHOWN.values())
     assert elsewhere - set(settings) == UNSEEN

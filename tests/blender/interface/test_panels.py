@@ -10,9 +10,9 @@ from tests.blender.interface.drawn import (
     draw,
     draw_details,
     draw_panel,
+    draw_row,
     make_active_arm,
     names,
-    row_of,
 )
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects
@@ -166,14 +166,14 @@ def test_the_icon_of_a_row_tells_whether_the_chain_is_held_out_of_reach_broken_o
     _, chain = make_active_arm()
     cause(chain)
     rigs.updated()
-    assert row_of(chain)[0].icon == icon, chain.status
+    assert draw_row(chain)[0].icon == icon, chain.status
 
 
 def test_a_tip_that_constraints_move_off_its_target_is_shown_as_held_with_its_residual():
     ob, chain = make_active_arm()
     rigs.change(ob.pose.bones["Bone.1"].constraints.new("COPY_ROTATION"), target=chain.target)
     gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(chain.target))
-    assert row_of(chain)[0].icon == "CON_ROTLIMIT"
+    assert draw_row(chain)[0].icon == "CON_ROTLIMIT"
     assert chain.residual == pytest.approx(gap, rel=1e-4)
     # Until the next update the status is that of the last solve, even if the chain changes.
     ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.1", True
@@ -189,7 +189,7 @@ def test_the_status_is_one_line_with_the_icon_of_the_list_and_details_has_it_in_
             chain.joints.add().bone = f"A bone of another chain.{count}"
         rigs.updated()
         _, line = [item for item in draw(only="Status") if item.kind == "label"]
-        assert (line.name, line.icon) == (chain.status, row_of(chain)[0].icon)
+        assert (line.name, line.icon) == (chain.status, draw_row(chain)[0].icon)
         lines = [item.name for item in draw_details() if item.kind == "label"]
         assert " ".join(lines) == chain.status
         assert all(0 < len(line) <= 60 for line in lines)

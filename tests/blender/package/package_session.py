@@ -29,7 +29,7 @@ def distance(ob: bpy.types.Object, target: bpy.types.Object) -> float:
 
 
 def use_chain() -> dict[str, object]:
-    """Make a chain with a script, bake a moving target, and return results such as distances."""
+    """Make a chain as a script does, bake a moving target, and return distances and other facts."""
     ob, target = rigs.make_arm(PLACE, solver="TWO_BONE")
     chain = ob.chain_ik.chains[0]
     facts = {"distance": distance(ob, target), "status": str(chain.status)}

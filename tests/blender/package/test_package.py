@@ -29,7 +29,7 @@ SESSION = Path(__file__).with_name("package_session.py")
 MARK = "CHAIN_IK_SESSION "
 
 
-def command_on(file: Path, *arguments: object, flags: Sequence[str] = ()) -> list[str]:
+def make_command(file: Path, *arguments: object, flags: Sequence[str] = ()) -> list[str]:
     """Return the command line of a command of an installed zip; flags come before the file."""
     texts = [str(argument) for argument in arguments]
     if bpy.app.binary_path:
@@ -172,7 +172,7 @@ def make_file(folder: Path, kinds: set[str] = KINDS) -> Path:
 def run_kinds(program: dict[str, str], file: Path, name: str, *flags: str) -> set[str]:
     for mark in (file.parent / "marks").iterdir():
         mark.unlink()
-    command = command_on(file, *COMMANDS[name], flags=flags)
+    command = make_command(file, *COMMANDS[name], flags=flags)
     if not bpy.app.binary_path:
         # Without -P, Python looks for modules first in the folder in which it starts.
         module = f"open({str(file.parent / 'marks' / 'module')!r}, 'a').close()"
