@@ -14,11 +14,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN_LINES, SHOWN_AFTER = 40, 12
 MODULE = "chain_ik"
-# What a session prints before the sentence of an operator that could do nothing.
+# A session prints this before the message of an operator that refuses.
 REFUSED = "REFUSED "
 
-# What nobody should ever see in the console, and what Blender prints on machines such as this one
-# whatever is installed.
+# Messages that must never appear in the console, and those that Blender prints on test machines
+# without the extension too.
 COMPLAINT = re.compile(
     r"error|traceback|exception|rna_ui|not found|unknown|invalid|not freed|segmentation"
     rf"|warn.*{MODULE}|{MODULE}.*warn",
@@ -27,7 +27,7 @@ COMPLAINT = re.compile(
 NOT_OURS = re.compile(
     r"\b(ALSA|PulseAudio|jack server|libdecor|libEGL|MESA|Vulkan|XDG_RUNTIME_DIR|OpenColorIO)\b"
     r"|Could not get a list of mounted file-systems"
-    # A fresh profile has never been online.
+    # A new profile has not been online yet.
     r"|^Repository data: .* not found, sync required!$"
 )
 TIME = re.compile(r"^\d\d:\d\d\.\d+ +", re.MULTILINE)
@@ -38,37 +38,37 @@ class Run:
     """A process that has ended.
 
     Attributes:
-        code: Its exit code, None where it was killed because it took too long.
-        console: What it printed, to both streams, line by line.
+        code: Exit code; None if the process was killed because it took too long.
+        console: Lines that it printed to both streams.
     """
 
     code: int | None
     console: list[str]
 
     def tail(self) -> str:
-        """Return the end of what was printed, for people who look for the cause."""
+        """Return the exit code and the last lines of the console, to find the cause."""
         ended = "killed, it took too long" if self.code is None else f"exit code {self.code}"
         return "\n".join([f"Blender: {ended}", *self.console[-SHOWN_LINES:]])
 
 
 def complaints(lines: list[str]) -> list[str]:
-    """Return what nobody should see, each with what follows it, and once however often it comes."""
-    found, number = [], 0
-    # What an operator says that could do nothing, Blender prints as well.
+    """Return the complaints in a console with the lines that follow them, each text only once."""
+    texts, number = [], 0
+    # Blender prints the messages of operators that refuse as well.
     refused = [line.removeprefix(REFUSED) for line in lines if line.startswith(REFUSED)]
     lines = [line for line in lines if line.removeprefix(REFUSED) not in refused]
     while number < len(lines):
         if COMPLAINT.search(lines[number]) and not NOT_OURS.search(lines[number]):
             text = "\n".join(lines[number : number + SHOWN_AFTER])
-            found.append(TIME.sub("", text))
+            texts.append(TIME.sub("", text))
             number += SHOWN_AFTER
         else:
             number += 1
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(texts))
 
 
 def run(command: list[str], timeout: float, console: Path, **variables: str) -> Run:
-    """Run a program from the checkout, and kill it and all that it has started if it hangs."""
+    """Run a program in the checkout; if it hangs, kill it and the processes that it started."""
     is_posix = os.name == "posix"
     with console.open("wb") as file:
         process = subprocess.Popen(
@@ -94,12 +94,12 @@ def run(command: list[str], timeout: float, console: Path, **variables: str) -> 
 
 @contextmanager
 def screen(blender: str, folder: Path) -> Iterator[dict[str, str] | None]:
-    """Provide a display and yield the variables that name it, or None where there is none.
+    """Provide a display and yield the variables that name it, or None without a display.
 
-    What starts Blender may make a display by itself, so it is asked as well.
+    A script that starts Blender may open a display itself, so this tries that as well.
     """
-    named = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if named or not sys.platform.startswith("linux"):
+    display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if display or not sys.platform.startswith("linux"):
         yield {}
     elif shutil.which("Xvfb"):
         command = ["Xvfb", "-displayfd", "1", "-screen", "0", "1600x900x24", "-nolisten", "tcp"]
@@ -112,7 +112,7 @@ def screen(blender: str, folder: Path) -> Iterator[dict[str, str] | None]:
             server.terminate()
             server.wait()
     else:
-        ask = "print('A WINDOW IS OPEN', flush=True); import os; os._exit(0)"
-        command = [blender, "--factory-startup", "--python-expr", ask]
-        asked = run(command, 120, folder / "display.txt", BLENDER_USER_RESOURCES=str(folder))
-        yield {} if "A WINDOW IS OPEN" in asked.console else None
+        probe = "print('A WINDOW IS OPEN', flush=True); import os; os._exit(0)"
+        command = [blender, "--factory-startup", "--python-expr", probe]
+        probed = run(command, 120, folder / "display.txt", BLENDER_USER_RESOURCES=str(folder))
+        yield {} if "A WINDOW IS OPEN" in probed.console else None

@@ -1,4 +1,4 @@
-"""A full Blender for the tests, the zip that it builds, and tours that are played in its window."""
+"""Fixtures of window tests: a full Blender, the zip that it builds, and a player of tours."""
 
 import os
 import shutil
@@ -11,29 +11,29 @@ import pytest
 from tests.window.application import ROOT, Run, run, screen
 
 # Seconds after which a process is killed.
-LONGEST_BUILD, LONGEST_SESSION = 60.0, 240.0
-# Takes a tour, the folder for its pictures, and the size of the window in pixels.
+BUILD_TIMEOUT, SESSION_TIMEOUT = 60.0, 240.0
+# Arguments of a player: a tour, the folder for its pictures, and the size of the window, pixels.
 Play = Callable[[str, Path, "tuple[int, int]"], Run]
 
 
 @pytest.fixture(scope="session")
 def blender() -> str:
-    """The program that BLENDER names; the test command also looks on the path."""
-    named = os.environ.get("BLENDER", "")
-    if not named:
+    """The program that the variable BLENDER names; it may be a name on the path."""
+    name = os.environ.get("BLENDER", "")
+    if not name:
         pytest.skip("the variable BLENDER names no full Blender")
-    found = shutil.which(named)
-    assert found, f"BLENDER={named} is not a program"
-    return os.path.abspath(found)
+    program = shutil.which(name)
+    assert program, f"BLENDER={name} is not a program"
+    return os.path.abspath(program)
 
 
 @pytest.fixture(scope="session")
 def built_zip(blender: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The extension, built by that Blender."""
+    """The zip of the extension, built by that Blender."""
     folder = tmp_path_factory.mktemp("built")
     command = [sys.executable, str(ROOT / "scripts" / "build_extension.py"), "--output"]
     variables = {"BLENDER": blender, "BLENDER_USER_RESOURCES": str(folder / "user")}
-    built = run([*command, str(folder)], LONGEST_BUILD, folder / "console.txt", **variables)
+    built = run([*command, str(folder)], BUILD_TIMEOUT, folder / "console.txt", **variables)
     assert built.code == 0, built.tail()
     (zip_path,) = folder.glob("chain_ik-*.zip")
     return zip_path
@@ -41,7 +41,7 @@ def built_zip(blender: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def play(blender: str, built_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> Play:
-    """Play a tour in Blender's window, in a fresh profile, with a folder for its pictures."""
+    """A function that plays a tour in Blender's window with a new profile."""
 
     def play_tour(tour: str, folder: Path, size: tuple[int, int]) -> Run:
         shutil.rmtree(folder, ignore_errors=True)
@@ -55,6 +55,6 @@ def play(blender: str, built_zip: Path, tmp_path_factory: pytest.TempPathFactory
             if display is None:
                 pytest.skip("no display: set DISPLAY, or install Xvfb")
             variables = {**display, "BLENDER_USER_RESOURCES": profile}
-            return run(command, LONGEST_SESSION, folder / "console.txt", **variables)
+            return run(command, SESSION_TIMEOUT, folder / "console.txt", **variables)
 
     return play_tour

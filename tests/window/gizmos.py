@@ -1,6 +1,6 @@
-"""Drag and click the gizmos of chains in Blender's window; check what each has done, and undo it.
+"""Tour that drags and clicks gizmos of chains in Blender's window, checks the result and undoes it.
 
-One arm follows empties, the other one bones of the rig; tests/blender/gizmos ask the rest.
+One arm follows empties, the other one bones of the rig; tests/blender/gizmos test the rest.
 """
 
 import math
@@ -20,33 +20,33 @@ VIEW = Vector((0.0, 0.2, 1.2)), 2.0, (1.3, 0.0, 3.5)
 # Metres: float32, and a tolerance of 1e-5.
 SAME_PLACE, REACHED = 1e-6, 3e-5
 MOVED = 10.0 * REACHED
-# Pixels that a dragged thing may be off the mouse, and radians that a dial may.
-ON_MOUSE, TURNED = 1.5, 0.03
+# Tolerances: pixels between a dragged control and the mouse; radians of a dragged limit.
+MAX_PIXELS, LIMIT_TOLERANCE = 1.5, 0.03
 STEPS, TURN = 6, math.radians(40.0)
-# As in the package: pixels at an interface scale of one.
+# Sizes of the package: pixels at an interface scale of 1.
 DIAL_RADIUS, HANDLE = 0.6 * 75.0, 16
 
 Places = dict[str, Vector]
 
 
 def places(side: str) -> Places:
-    """Return where what belongs to an arm was evaluated last, by name; evaluates nothing."""
+    """Return evaluated points of an arm, by name, without a new evaluation."""
     graph, chain = bpy.context.view_layer.depsgraph, rig().chain_ik.chains[f"Arm.{side}"]
     bones = rig().evaluated_get(graph).pose.bones
-    # The rig stands at the world's origin.
-    found = {"Root": bones[f"upper_arm.{side}"].head, "Elbow": bones[f"forearm.{side}"].head}
-    found["Tip"] = bones[f"forearm.{side}"].tail
+    # The rig is at the world's origin.
+    points = {"Root": bones[f"upper_arm.{side}"].head, "Elbow": bones[f"forearm.{side}"].head}
+    points["Tip"] = bones[f"forearm.{side}"].tail
     for word, holder, bone in (
         ("Target", chain.target, chain.subtarget),
         ("Pole", chain.pole_target, chain.pole_subtarget),
     ):
         matrix = holder.evaluated_get(graph).matrix_world
-        found[word] = bones[bone].head if bone else matrix.translation
-    return {name: place.copy() for name, place in found.items()}
+        points[word] = bones[bone].head if bone else matrix.translation
+    return {name: place.copy() for name, place in points.items()}
 
 
 class Steps(Tour):
-    """Every method uses a gizmo or two."""
+    """Steps that use one or two gizmos."""
 
     ui_scale = 1.0
 
@@ -76,7 +76,7 @@ class Steps(Tour):
         yield from self._undo("Turn Pole Angle", before, "L")
 
     def drag_pole_on_dial(self) -> Session:
-        """Drag the pole where it lies on the dial: it is moved, and the dial is not turned."""
+        """Drag the pole where it is on the dial: the pole moves, and the dial does not turn."""
         pole = rig().chain_ik.chains[0].pole_target
         before = pole.location.copy()
         pole.location = self._ring(places("L"))[0]
@@ -90,14 +90,14 @@ class Steps(Tour):
         """Click the handle of the other chain: it becomes active, and its target is selected."""
         x, y = self.viewport.pixel_of(places("R")["Tip"])
         size = round(HANDLE * bpy.context.preferences.system.ui_scale)
-        way = [(x + size + off, y + size + off) for off in (40, 3, 0)]
-        yield from self.viewport.drag(way, shift=True)
+        path = [(x + size + off, y + size + off) for off in (40, 3, 0)]
+        yield from self.viewport.drag(path, shift=True)
         yield REDRAW
         self.viewport.press("LEFTMOUSE", shift=True)
         yield REDRAW
         self.picture("4_click")
-        found = {bone.name for bone in bpy.context.selected_pose_bones}
-        check(found == {"upper_arm.L", TARGET}, f"A click has selected {sorted(found)}.")
+        selected = {bone.name for bone in bpy.context.selected_pose_bones}
+        check(selected == {"upper_arm.L", TARGET}, f"A click has selected {sorted(selected)}.")
         active = rig().chain_ik.active_index
         check(active == 1, f"The handle has made chain {active} the active one.")
         yield from self._drag_control("Target", "R")
@@ -112,13 +112,13 @@ class Steps(Tour):
         find_ends = sys.modules[f"{MODULE}.rig.shapes.limit_ends"].find_ends
         spec = sys.modules[f"{MODULE}.properties.records"].chain_spec(rig().chain_ik.chains[1])
         ends = find_ends(rig(), spec, "upper_arm.R")
-        (end,) = (each for each in ends if each.axis == 0 and each.is_max)
+        (end,) = (end for end in ends if end.axis == 0 and end.is_max)
         arc = end.points(np.linspace(1.0, 0.4, STEPS + 1))
-        pixels = [self.viewport.pixel_of(Vector(each)) for each in arc]
+        pixels = [self.viewport.pixel_of(Vector(point)) for point in arc]
         yield from self.viewport.drag(pixels, button="LEFTMOUSE")
         yield REDRAW
         self.picture("6_limit")
-        check_near(rig().chain_ik.chains[1].joints[0].max_x, 0.4, TURNED, "The limit")
+        check_near(rig().chain_ik.chains[1].joints[0].max_x, 0.4, LIMIT_TOLERANCE, "The limit")
         yield from self._undo("Move Limit", before, "R")
         check_near(rig().chain_ik.chains[1].joints[0].max_x, 1.0, 0.0, "After undo the limit")
 
@@ -132,7 +132,7 @@ class Steps(Tour):
             now = places(side)
             moved = (now[word] - before[word]).length > MOVED
             if moved and followed == 0:
-                # No axis, and no undo either, as long as the button is held.
+                # While the button is pressed, Z must select no axis and undo nothing.
                 self.viewport.press("Z", ctrl=True)
             followed += moved and (now["Tip"] - now["Target"]).length <= REACHED
         check(followed > STEPS // 2, f"The chain followed its {word} {followed} times only.")
@@ -140,13 +140,13 @@ class Steps(Tour):
         place = places(side)[word]
         self.picture(f"2_{word.lower()}_{side}")
         off = Vector(self.viewport.pixel_of(place)) - Vector(path[-1])
-        check(off.length <= ON_MOUSE, f"{word}.{side} is {off.length:.1f} pixels off the mouse.")
+        check(off.length <= MAX_PIXELS, f"{word}.{side} is {off.length:.1f} pixels off the mouse.")
         check(bpy.context.mode == "POSE", f"Dragging a {word} has left pose mode.")
         check(bpy.context.active_pose_bone.name == active, "A drag has selected something.")
         yield from self._undo(f"Move {word}", before, side)
 
     def _undo(self, name: str, before: Places, side: str) -> Session:
-        """Check that the last step has a name, and that undo takes it back as a whole."""
+        """Check the name of the last step, and that one undo reverts it as a whole."""
         last = bpy.context.window_manager.operators[-1].name
         check(last == name, f"The step is called '{last}' instead of '{name}'.")
         yield from self.viewport.undo()
@@ -154,7 +154,7 @@ class Steps(Tour):
             check_near(place, before[part], SAME_PLACE, f"After undo of {name} {part}")
 
     def _ring(self, at: Places) -> list[Vector]:
-        """Return points of the dial that the mouse is to go through."""
+        """Return points on the dial, which form the path of the mouse."""
         line = (at["Target"] - at["Root"]).normalized()
         centre = (at["Target"] + at["Root"]) / 2.0
         right = self.viewport.area.spaces.active.region_3d.view_rotation @ Vector((1.0, 0.0, 0.0))

@@ -1,6 +1,6 @@
-"""One session in Blender's window: install the zip, use all of it, switch it off, end Blender.
+"""Tour in Blender's window: install the zip, use all of it, disable it, end Blender.
 
-A tour, played by scripts/window/play.py: what goes wrong in it is printed, and ends Blender.
+scripts/window/play.py plays it; an error is printed, and ends Blender.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from window.tour import MODULE, Tour, line, unfold
 
 SOLVERS = ("TWO_BONE", "NEWTON", "FABRIK", "CCD", "FORCE", "FOLLOW")
 
-# Eleven: three frames are played between two looks, which would meet the same ones of twelve.
-FRAMES, PLAYED, LOOKED_AT = range(1, 12), 8, 5
+# Eleven: three frames are played between two checks, which would meet only four frames of twelve.
+FRAMES, MIN_PLAYED, MIN_CHECKED = range(1, 12), 8, 5
 # The last bone of the chain, and one in no chain.
 TIP, OTHER_BONE = "forearm.L", "spine"
 # Metres. Blender stores float32; a solve accepts 1e-5.
@@ -50,13 +50,13 @@ REACHED, SAME_PLACE = 2e-5, 1e-6
 VIEW = Vector((0.40, 0.0, 1.45)), 1.7, (1.45, 0.0, 0.4)
 DRAG_TO = Vector((0.52, 0.0, 1.72))
 SHIFT = Vector((-0.1, 0.1, 0.15))
-# Force comes to rest between springs, Follow drags: neither has to arrive.
-ARRIVING = ("TWO_BONE", "NEWTON", "FABRIK", "CCD")
+# Force rests between springs, and Follow drags: they need not reach the target.
+EXACT_SOLVERS = ("TWO_BONE", "NEWTON", "FABRIK", "CCD")
 
 
 @dataclass(frozen=True)
 class Arm:
-    """Where the arm and its target are, world space; the effector is its wrist."""
+    """Points of the arm and its target, world space; the effector is the wrist."""
 
     target: Vector | None
     elbow: Vector
@@ -73,12 +73,12 @@ class Arm:
 
 
 def chain() -> bpy.types.PropertyGroup:
-    """Return the chain of the arm. By name: undo replaces all references."""
+    """Return the chain of the arm, looked up again because undo replaces all references."""
     return rig().chain_ik.chains[0]
 
 
 def read_arm() -> Arm:
-    """Return the arm as Blender has evaluated it; its rig stands at the world's origin."""
+    """Return the evaluated arm; its rig is at the world's origin."""
     bones = rig().evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
     ends = bones[TIP].head.copy(), bones[TIP].tail.copy()
     if not rig().chain_ik.chains:
@@ -87,14 +87,14 @@ def read_arm() -> Arm:
 
 
 def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
-    """Open each panel by itself as a popover, or where it belongs, with a solver that has it."""
+    """Open every panel as a popover, or in its editor, with a solver that shows it."""
     panels = [*shown.registered(bpy.types.Panel, MODULE), *shown.added_to(bpy.types.Panel)]
-    left = {shown.name_of(cls): cls for cls in panels if hasattr(cls, "bl_label")}
-    check(len(left) > 5, f"Only these panels were found: {sorted(left)}.")
+    unseen = {shown.name_of(cls): cls for cls in panels if hasattr(cls, "bl_label")}
+    check(len(unseen) > 5, f"Only these panels were found: {sorted(unseen)}.")
     yield from _fill_panels(viewport)
     for _ in solvers:
         yield REDRAW
-        for name, cls in sorted(left.items()):
+        for name, cls in sorted(unseen.items()):
             picture = folder / f"panel_{name}.png"
             if cls.bl_space_type == "PROPERTIES" and cls.bl_region_type == "WINDOW":
                 yield from viewport.turn_into("PROPERTIES")
@@ -103,14 +103,14 @@ def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Ses
             if viewport.kind == "PROPERTIES":
                 yield from viewport.turn_into("VIEW_3D")
             if picture.exists():
-                del left[name]
-    check(not left, f"These panels are never shown: {sorted(left)}.")
+                del unseen[name]
+    check(not unseen, f"These panels are never shown: {sorted(unseen)}.")
 
 
 def run_operators(viewport: Viewport, folder: Path) -> Session:
-    """Run each operator with its defaults, open *Adjust Last Operation*, and undo it.
+    """Run every operator with its defaults, open *Adjust Last Operation*, and undo it.
 
-    Those that are of no use here may refuse, in a sentence that Blender prints as well.
+    An operator that cannot work here may refuse, with a message that Blender prints as well.
     """
     opened = []
     bpy.context.scene.frame_end = 4
@@ -122,13 +122,13 @@ def run_operators(viewport: Viewport, folder: Path) -> Session:
             if not operator.poll():
                 continue
             try:
-                done = operator("EXEC_DEFAULT", True)
+                result = operator("EXEC_DEFAULT", True)
             except RuntimeError as error:
                 if "Traceback" in str(error):
                     raise SessionError(f"{name}: {error}") from error
                 print(REFUSED + str(error).strip())
                 continue
-            if done != {"FINISHED"}:
+            if result != {"FINISHED"}:
                 continue
             bpy.ops.screen.redo_last("INVOKE_DEFAULT")
         yield from close_up(viewport, folder / f"adjust_{function}.png")
@@ -140,7 +140,7 @@ def run_operators(viewport: Viewport, folder: Path) -> Session:
 
 
 def _open_panel(viewport: Viewport, cls: type, picture: Path) -> Session:
-    """Open a panel by itself in an editor, with a picture if it has anything to show there."""
+    """Open one panel in an editor and take a picture of it, unless its poll fails."""
     name = shown.name_of(cls)
     yield from viewport.drag([POPUP], button="")
     with viewport.context():
@@ -159,7 +159,7 @@ def _fill_panels(viewport: Viewport) -> Session:
         bpy.ops.pose.chain_ik_joint_add()
     target = add_empty("Other Target", (-0.5, 0.0, 1.3), 1.0)
     hang_chain(rig, "Other", "forearm.R", target, solver="NEWTON", chain_count=4)
-    # Another item in the list may move all of them: nothing is kept across it.
+    # A new item may move all items of the list in memory: do not keep references to them.
     rig.chain_ik.chains[0].solver, rig.chain_ik.chains[0].chain_count = "NEWTON", 4
     rig.chain_ik.active_index = 0
     yield REDRAW
@@ -168,7 +168,7 @@ def _fill_panels(viewport: Viewport) -> Session:
 
 
 class Steps(Tour):
-    """The session; every method is a step."""
+    """Steps of the session."""
 
     ui_scale = 1.0
     rest: Arm
@@ -192,9 +192,9 @@ class Steps(Tour):
         yield from self.select(rig(), "upper_arm.L", TIP, "hand.L")
         yield from self.press_button("add")
         (added,) = rig().chain_ik.chains
-        found = added.chain_count, added.solver, added.pole_subtarget != "", added.use_rotation
-        # Its bones, its solver; whether it has a pole, and turns the hand as the target does.
-        check(found == (2, "TWO_BONE", True, True), f"The chain that was added has {found}.")
+        settings = added.chain_count, added.solver, added.pole_subtarget != "", added.use_rotation
+        # The number of bones; the solver; whether it has a pole, and whether it turns the hand.
+        check(settings == (2, "TWO_BONE", True, True), f"The chain that was added has {settings}.")
         self.picture("added")
         read_arm().check_same_pose(self.rest, "After the chain was added the arm")
         read_arm().check_reached("After the chain was added")
@@ -236,34 +236,34 @@ class Steps(Tour):
             expected[frame].check_reached(f"At frame {frame}")
         with self.viewport.context():
             bpy.ops.screen.animation_play()
-        played, looked = set(), set()
+        played, checked = set(), set()
 
         def on_frame(scene: bpy.types.Scene, *_graph: object) -> None:
-            # Looks at moments may meet the same few frames again and again.
+            # The checks may meet the same frames again and again, so count the played frames here.
             played.add(scene.frame_current)
 
         bpy.app.handlers.frame_change_post.append(on_frame)
         for _ in range(60):
             yield MOMENT
             frame = scene.frame_current
-            looked.add(frame)
+            checked.add(frame)
             read_arm().check_same_pose(expected[frame], f"Played, at frame {frame}, the arm")
-            if len(played) >= PLAYED and len(looked) >= LOOKED_AT:
+            if len(played) >= MIN_PLAYED and len(checked) >= MIN_CHECKED:
                 break
         with self.viewport.context():
             bpy.ops.screen.animation_cancel(restore_frame=False)
         bpy.app.handlers.frame_change_post.remove(on_frame)
         yield REDRAW
-        check(len(played) >= PLAYED, f"Only the frames {sorted(played)} were played.")
-        check(len(looked) >= LOOKED_AT, f"Only the frames {sorted(looked)} were looked at.")
+        check(len(played) >= MIN_PLAYED, f"Only the frames {sorted(played)} were played.")
+        check(len(checked) >= MIN_CHECKED, f"Only the frames {sorted(checked)} were looked at.")
 
     def render(self) -> Session:
-        """Press F12: the frame is rendered beside the window, and shows the arm where it is."""
+        """Press F12: the frame is rendered in the background and shows the arm at its place."""
         scene, path = bpy.context.scene, self.folder / "rendered.png"
         bpy.context.preferences.view.render_display_type = "NONE"
         bones = [bone for bone in rig().data.bones if bone.length > 0.04]
         ends = [(bone.name, tuple(bone.head_local), tuple(bone.tail_local)) for bone in bones]
-        give_body(rig(), [Stick(*each, 0.03) for each in ends])
+        give_body(rig(), [Stick(*end, 0.03) for end in ends])
         scene.render.engine, scene.render.use_lock_interface = "BLENDER_WORKBENCH", True
         camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
         camera.location, camera.rotation_euler = (0.0, -3.5, 1.4), (1.5708, 0.0, 0.0)
@@ -286,9 +286,9 @@ class Steps(Tour):
         check(np.abs(near - pixels[0, 0]).max() > 0.05, "The render does not show the wrist.")
 
     def use_solvers(self) -> Session:
-        """Choose each solver, and move the target: the sidebar and the arm follow."""
-        found = {item.identifier for item in chain().bl_rna.properties["solver"].enum_items}
-        check(found == set(SOLVERS), f"The solvers are {sorted(found)}.")
+        """Choose every solver, and move the target: the sidebar and the arm follow."""
+        solvers = {item.identifier for item in chain().bl_rna.properties["solver"].enum_items}
+        check(solvers == set(SOLVERS), f"The solvers are {sorted(solvers)}.")
         for solver in SOLVERS:
             bpy.context.scene.frame_set(FRAMES[0])
             chain().solver = solver
@@ -299,12 +299,12 @@ class Steps(Tour):
             yield REDRAW
             after = read_arm()
             check_moved(after.wrist, before.wrist, 0.05, f"With {solver} the wrist")
-            allowed = REACHED if solver in ARRIVING else 0.1
+            allowed = REACHED if solver in EXACT_SOLVERS else 0.1
             check_near(after.wrist, after.target, allowed, f"{solver}: {after.status}; the wrist")
             self.picture(f"solver_{solver.lower()}")
 
     def unfold_panels(self) -> Session:
-        """Open the file in a fresh window, every panel of the tab unfolded, with every solver."""
+        """Open the file in a new window with all panels of the tab unfolded, with every solver."""
         bpy.ops.wm.read_homefile(use_factory_startup=True)
         yield REDRAW
         unfold()
@@ -314,15 +314,15 @@ class Steps(Tour):
         self.viewport.look(*VIEW)
         name = self.folder / "unfolded"
         solvers = self._solvers()
-        yield from shown.show_unfolded(self.viewport, name, islice(solvers, 1), most=3)
-        yield from shown.show_unfolded(self.viewport, name, solvers, most=1)
+        yield from shown.show_unfolded(self.viewport, name, islice(solvers, 1), pages=3)
+        yield from shown.show_unfolded(self.viewport, name, solvers, pages=1)
 
     def open_panels(self) -> Session:
-        """Open every panel on its own."""
+        """Open every panel by itself."""
         yield from open_panels(self.viewport, self.folder, self._solvers())
 
     def open_menus(self) -> Session:
-        """Open every menu, and those of Blender that the extension adds to."""
+        """Open every menu, and the menus of Blender with entries of the extension."""
         yield from shown.open_menus(self.viewport, self.folder / "menu")
 
     def see_preferences(self) -> Session:
@@ -332,34 +332,34 @@ class Steps(Tour):
         yield from self.viewport.turn_into("VIEW_3D")
 
     def adjust_last_operation(self) -> Session:
-        """Run every operator, and open what can be adjusted afterwards."""
+        """Run every operator, and open the panel that adjusts it afterwards."""
         yield from self._open_file()
         with self.viewport.context():
             select_bones(rig(), TIP)
         yield from run_operators(self.viewport, self.folder)
 
     def compare(self) -> Session:
-        """Press Compare Solvers and Esc; press it again, and see the ghosts it leaves."""
-        kept = bpy.context.window_manager.chain_ik
+        """Press Compare Solvers and Esc; press it again, and see the ghosts."""
+        comparison = bpy.context.window_manager.chain_ik
         start, scenes = read_arm(), len(bpy.data.scenes)
         for is_stopped in (True, False):
             with self.viewport.context():
                 select_bones(rig(), TIP)
                 bpy.ops.pose.chain_ik_compare("INVOKE_DEFAULT")
             check(self.is_running("compare"), "Compare Solvers does not let the window go on.")
-            check(not kept.solvers, "There are results before any solver is done.")
+            check(not comparison.solvers, "There are results before any solver is done.")
             if is_stopped:
                 yield from self.stop("compare")
-                check(not kept.solvers, "Compare Solvers was stopped, and there are results.")
+                check(not comparison.solvers, "Compare Solvers was stopped, and there are results.")
             yield from self.finish("compare")
             check(len(bpy.data.scenes) == scenes, "Compare Solvers has left a scene.")
             read_arm().check_same_pose(start, "After Compare Solvers the arm")
-        check(any(row.is_solved for row in kept.solvers), "No solver was compared.")
+        check(any(row.is_solved for row in comparison.solvers), "No solver was compared.")
         self.picture("ghosts")
         yield from self.press_button("compare_clear")
 
     def disable(self) -> Session:
-        """Switch the extension off: nothing of it is left."""
+        """Disable the extension: nothing of it remains."""
         bpy.ops.preferences.addon_disable(module=MODULE)
         yield REDRAW
         left = left_behind(self.before, list_traces())
@@ -367,8 +367,8 @@ class Steps(Tour):
         check(not left, f"Switched off, there is still {left}.")
         check(not has_translations(MODULE), "Its translations are still there.")
 
-    def go_on_without(self) -> Session:
-        """Draw, change frames, pose, undo and redo without the extension: nobody misses it."""
+    def work_without(self) -> Session:
+        """Draw, change frames, pose, undo and redo without the extension: there are no errors."""
         for frame in (3, 1):
             bpy.context.scene.frame_set(frame)
             yield REDRAW
@@ -379,7 +379,7 @@ class Steps(Tour):
         check(not hasattr(bpy.types.Object, "chain_ik"), "Objects still have chains.")
 
     def enable_again(self) -> Session:
-        """Switch the extension on again: the chain is solved at once, and follows as before."""
+        """Enable the extension again: the chain is solved at once, and follows as before."""
         bpy.ops.preferences.addon_enable(module=MODULE)
         yield REDRAW
         yield REDRAW
@@ -393,18 +393,18 @@ class Steps(Tour):
         self.picture("enabled_again")
 
     def end(self) -> Session:
-        """Have Blender end."""
+        """Quit Blender."""
         bpy.ops.wm.quit_blender()
         yield 30.0
         raise SessionError("Blender has not ended when it was told to.")
 
     def _solvers(self) -> Iterator[str]:
-        """Yield each solver, set; the first once more at the end, which leaves it set."""
+        """Set and yield every solver; set and yield the first one again at the end."""
         for solver in (*SOLVERS, SOLVERS[0]):
             chain().solver = solver
             yield solver
 
     def _open_file(self) -> Session:
-        """Open the file that was saved, in the window as it is."""
+        """Open the saved file in the present window layout."""
         bpy.ops.wm.open_mainfile(filepath=str(self.file), load_ui=False)
         yield REDRAW

@@ -1,4 +1,4 @@
-"""All that Blender shows of the extension: found, not listed, so that what is new opens, too."""
+"""Panels, menus and operators of the extension, found in Blender, so that new ones open too."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -10,27 +10,26 @@ from common.blender_process import registered
 from window.driver import MOMENT, REDRAW, Session, Viewport
 from window.tour import MODULE, TAB
 
-# Where the mouse is when something is opened: there is room around it.
+# Mouse position when something is opened: there is enough space around it.
 POPUP = (300, 350)
-# The most times that the sidebar is scrolled.
+# Number of pages by which the sidebar is scrolled to reach its top.
 PAGES = 6
 
 
-def is_ours(found: object) -> bool:
-    """Tell whether a class or function comes from the extension."""
-    return str(getattr(found, "__module__", "")).startswith(MODULE)
+def is_ours(member: object) -> bool:
+    """Return whether a class or function comes from the extension."""
+    return str(getattr(member, "__module__", "")).startswith(MODULE)
 
 
 def added_to(kind: type) -> list[type]:
-    """Return Blender's menus or panels that the extension adds something to."""
+    """Return Blender's menus or panels to which the extension adds entries."""
     return [
-        each
+        cls
         for name in dir(bpy.types)
-        if isinstance(each := getattr(bpy.types, name), type)
-        and issubclass(each, kind)
+        if isinstance(cls := getattr(bpy.types, name), type)
+        and issubclass(cls, kind)
         and any(
-            is_ours(function)
-            for function in getattr(getattr(each, "draw", None), "_draw_funcs", ())
+            is_ours(function) for function in getattr(getattr(cls, "draw", None), "_draw_funcs", ())
         )
     ]
 
@@ -40,7 +39,7 @@ def name_of(cls: type) -> str:
 
 
 def operators() -> list[str]:
-    """Return the names of the operators that can be adjusted after they were run."""
+    """Return the names of the operators that users can adjust after a run."""
     return sorted(
         cls.bl_idname
         for cls in registered(bpy.types.Operator, MODULE)
@@ -48,23 +47,23 @@ def operators() -> list[str]:
     )
 
 
-def show_unfolded(viewport: Viewport, name: Path, solvers: Iterable[str], most: int) -> Session:
-    """Show the tab with each solver, and take so many pages of it, from its top to its bottom."""
+def show_unfolded(viewport: Viewport, name: Path, solvers: Iterable[str], pages: int) -> Session:
+    """Show the tab with every solver, and take pictures of at most ``pages`` pages from its top."""
     region = viewport.region("UI")
     region.active_panel_category = TAB
     for solver in solvers:
         yield from viewport.scroll("UI", is_up=True, pages=PAGES)
-        for page in range(most):
+        for page in range(pages):
             viewport.take_picture(name.with_name(f"{name.name}_{solver}_{page}.png"))
             before = region.view2d.region_to_view(0, 0)
-            if page < most - 1:
+            if page < pages - 1:
                 yield from viewport.scroll("UI")
             if region.view2d.region_to_view(0, 0) == before:
                 break
 
 
 def open_menus(viewport: Viewport, name: Path) -> Session:
-    """Open each menu, and each of Blender's with entries of the extension."""
+    """Open every menu of the extension, and Blender's menus with entries of the extension."""
     for cls in [*registered(bpy.types.Menu, MODULE), *added_to(bpy.types.Menu)]:
         menu = name_of(cls)
         call = bpy.ops.wm.call_menu_pie if "pie" in menu.lower() else bpy.ops.wm.call_menu
@@ -73,11 +72,11 @@ def open_menus(viewport: Viewport, name: Path) -> Session:
 
 
 def close_up(viewport: Viewport, picture: Path) -> Session:
-    """Take the picture of what has been opened, and close it."""
+    """Take a picture of an opened popover or menu, and close it."""
     yield REDRAW
     viewport.take_picture(picture)
     viewport.press("ESC")
-    # What is not closed by that closes when the mouse leaves it.
+    # Popups that Esc does not close are closed when the mouse leaves them.
     yield from viewport.drag([(POPUP[0] + 400, POPUP[1]), (20, 20)], button="")
     viewport.press("ESC")
     yield MOMENT

@@ -1,7 +1,7 @@
-"""What people do in a window, from one end to the other, checked at each step by a tour.
+"""Tours in a window: work as users do it, from beginning to end, checked at every step.
 
-Without a window tests/blender/gizmos, live, controls, keying, clips and body ask the same of each
-part by itself. The pictures of a tour are in out and its name.
+tests/blender/gizmos, live, controls, keying, clips and body test the same parts without a window.
+The pictures of a tour are in the folder of its name in out.
 """
 
 from collections.abc import Callable
@@ -10,18 +10,18 @@ import pytest
 
 from tests.window.application import ROOT, Run, complaints
 
-# The tour, the size of the window in pixels, as what is small is drawn sooner, and the fewest
+# Module of the tour; window size in pixels (a small window is drawn faster); least number of
 # pictures.
 TOURS = {
-    # Promise 8: install the zip, use all of it, switch it off, end Blender.
+    # Promise 8: install the zip, use all of it, disable it, end Blender.
     "window": ("tests.window.session", (1000, 640), 50),
-    # Gizmos, dragged and clicked; each drag is undone in one step.
+    # Gizmos are dragged and clicked; one undo step reverts a drag.
     "gizmos": ("tests.window.gizmos", (1000, 640), 7),
-    # One rig in two windows with other view layers, scenes and frames: both show what is true.
+    # One rig in two windows with other view layers, scenes and frames: both show the right pose.
     "two_windows": ("tests.window.two_windows", (480, 400), 0),
-    # A day with a character: nothing pops, Esc leaves nothing, and undo restores all.
+    # A day with a character: no pose jumps, Esc leaves no trace, and undo restores all.
     "workflow": ("tests.window.workflow", (1000, 560), 14),
-    # A whole body: pinned feet stay beyond reach, undone, and where it crouches.
+    # A whole body: pinned feet stay during reach, undo and crouch.
     "whole_body": ("tests.window.whole_body", (1000, 560), 4),
 }
 
@@ -37,11 +37,11 @@ def process(name: str, play: Callable[..., Run]) -> Run:
     return play(tour, ROOT / "out" / name, size)
 
 
-def test_the_tour_finds_all_as_it_should_be(name: str, process: Run):
+def test_all_checks_of_the_tour_pass(name: str, process: Run):
     assert process.code == 0, process.tail()
     assert len(list((ROOT / "out" / name).glob("*.png"))) >= TOURS[name][2]
 
 
-def test_nobody_complains_in_the_console(process: Run):
-    found = complaints(process.console)
-    assert not found, "\n\n".join(found)
+def test_the_console_has_no_complaints(process: Run):
+    texts = complaints(process.console)
+    assert not texts, "\n\n".join(texts)

@@ -1,7 +1,7 @@
-"""Use one rig in two windows of Blender, which show other view layers, then other scenes.
+"""Tour with one rig in two windows of Blender, with different view layers, then different scenes.
 
-A target is dragged in one window after the other. At every step status, residual and pose of both
-windows are compared with what Blender has evaluated there.
+It drags a target in one window after the other. At every step it compares status, residual and
+pose of both windows with the objects that Blender evaluates there.
 """
 
 import bpy
@@ -23,7 +23,7 @@ SAME = 2e-5
 
 
 class Steps(Tour):
-    """Every method is a step that a person takes."""
+    """Steps of a user with two windows."""
 
     ui_scale = 1.0
 
@@ -62,7 +62,7 @@ class Steps(Tour):
         for viewport, is_redone in ((self.second, False), (self.first, True)):
             yield from viewport.point_at(VIEW[0])
             viewport.press("Z", ctrl=True, shift=is_redone)
-            # Blender draws one window after the other, and updates what is undone after that.
+            # Blender draws one window after the other, and evaluates an undo after that.
             yield 2 * REDRAW
             elbow = self._check_alike("After redo" if is_redone else "After undo")
             if is_redone:
@@ -87,7 +87,7 @@ class Steps(Tour):
         yield from self._drag(self.second, LEFT)
 
     def show_other_frames(self) -> Session:
-        """Set the scenes to other frames: one shows the other's pose and says so, and rests."""
+        """Set the scenes to other frames: one shows the other's pose, says so, and rests."""
         target, handlers = bpy.data.objects[TARGET], bpy.app.handlers.depsgraph_update_post
         updates: list[object] = []
         for frame, place in ((1, RIGHT), (21, LEFT)):
@@ -96,9 +96,9 @@ class Steps(Tour):
         for viewport, frame in ((self.first, 1), (self.second, 21), (self.first, 5)):
             viewport.window.scene.frame_set(frame)
             yield 2 * REDRAW
-            for each in self.viewports:
-                says = "Reached" if each is viewport else ""
-                self._look(each, f"With frame {frame} in window {viewport.number}", says)
+            for other in self.viewports:
+                prefix = "Reached" if other is viewport else ""
+                self._look(other, f"With frame {frame} in window {viewport.number}", prefix)
         self._look(self.second, "With two scenes at other frames", POSED_ELSEWHERE)
 
         def count(*arguments: object) -> None:
@@ -140,22 +140,22 @@ class Steps(Tour):
         check_near(bpy.data.objects[TARGET].location, end, 0.02, "The target that was dragged")
 
     def _check_alike(self, when: str) -> Vector:
-        """Check that the windows show one pose, and return its elbow."""
+        """Check that the windows show the same pose, and return its elbow."""
         elbows = [self._look(viewport, when) for viewport in self.viewports]
         check_near(elbows[0], elbows[-1], SAME, f"{when}, one of the windows")
         return elbows[0]
 
-    def _look(self, viewport: Viewport, when: str, says: str = "") -> Vector:
-        """Check what the chain says in a window, and how that begins; return where the elbow is."""
+    def _look(self, viewport: Viewport, when: str, prefix: str = "") -> Vector:
+        """Check residual and beginning of the status of the chain in a window; return its elbow."""
         graph, when = viewport.window.view_layer.depsgraph, f"{when}, in window {viewport.number}"
         # By name: undo replaces all references.
         rig, target = (bpy.data.objects[name] for name in (RIG, TARGET))
-        # The rig stands at the world's origin.
+        # The rig is at the world's origin.
         tip = rig.evaluated_get(graph).pose.bones[1]
         gap = (tip.tail - target.evaluated_get(graph).matrix_world.translation).length
         with viewport.context():
             residual, status = rig.chain_ik.chains[0].residual, rig.chain_ik.chains[0].status
-        check(status.startswith(says), f"{when} it says '{status}'.")
+        check(status.startswith(prefix), f"{when} it says '{status}'.")
         if status.startswith(POSED_ELSEWHERE):
             check_near(residual, -1.0, 0.0, f"{when}, a residual that is not known")
         else:

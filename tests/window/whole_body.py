@@ -1,6 +1,6 @@
-"""A whole body in Blender's window: drag a hand beyond reach, undo, redo, crouch; feet stay.
+"""Tour with a whole body: drag a hand beyond reach, undo, redo, crouch; the feet stay.
 
-Two pictures of docs/whole_body.md are made so.
+It takes two pictures of docs/whole_body.md.
 """
 
 import bpy
@@ -16,10 +16,10 @@ from window.tour import Tour, line
 TORSO_OF_BODY, ARM, OTHER_ARM = "Torso", "Arm.L", "Arm.R"
 PINNED = {"Leg.L", "Leg.R"}
 FEET = ("foot.L", "foot.R")
-# How far pinned feet may move, as a share of the height, and turn, radians.
-HELD, TURN = 2e-5, 1e-4
+# Tolerances of pinned feet: movement as a share of the height, and rotation, radians.
+MAX_MOVE, MAX_TURN = 2e-5, 1e-4
 VIEW = Vector((0.62, -0.2, 0.98)), 4.2, (1.45, 0.0, -0.35)
-# Metres, from rest: a shelf that the arm alone does not reach, and what no body reaches.
+# Metres, from rest: to a shelf that the arm alone cannot reach, and to a place beyond any reach.
 TO_SHELF, TOO_FAR = Vector((0.22, -0.08, 0.52)), Vector((1.15, -0.42, 0.75))
 SHELF = Vector((1.0, -0.36, 1.62)), Vector((1.5, 0.04, 1.66))
 DRAG_STEPS = 5
@@ -28,14 +28,14 @@ FROM_LEFT = Vector((0.3, 0.35, 0.9)), 4.0, (1.42, 0.0, 1.05)
 
 
 def place_of(bone: str) -> Vector:
-    """Return where a bone begins, as evaluated."""
+    """Return the evaluated head of a bone."""
     return Vector(pose(bone)[0, :3, 3])
 
 
 class Steps(Tour):
-    """Every method is a step that a person takes."""
+    """Steps of a user with a whole body."""
 
-    stood: np.ndarray
+    feet_pose: np.ndarray
     rest: dict[str, object]
 
     def set_up(self) -> Session:
@@ -55,11 +55,11 @@ class Steps(Tour):
         chains[OTHER_ARM].priority = 4
         rig().chain_ik.active_index = chains.find(ARM)
         yield from self.select(rig(), HANDS[0])
-        self.stood, self.rest = pose(*FEET), character.read_file()
+        self.feet_pose, self.rest = pose(*FEET), character.read_file()
         self.picture("1_set_up")
 
     def reach(self) -> Session:
-        """Press G on the left hand's control and lead it to a shelf beyond its arm, and beyond."""
+        """Press G on the left hand's control; move it to a shelf beyond its arm, and farther."""
         hips = place_of("spine")
         yield from self._pull(HANDS[0], TO_SHELF, "on the way to the shelf")
         status = rig().chain_ik.chains[ARM].status
@@ -100,16 +100,16 @@ class Steps(Tour):
         self.picture("whole_body_crouch")
 
     def _pull(self, name: str, way: Vector, when: str, *, held_at: Vector | None = None) -> Session:
-        """Move a control with the mouse, from rest or from where it is held; feet stay."""
+        """Move a control with the mouse, from rest or from a place where it is held; feet stay."""
         start = rig().matrix_world @ rig().data.bones[name].head_local
         places = line(start + (held_at or Vector()), start + way, DRAG_STEPS)
-        lead = self.lead if held_at else self.grab
-        yield from lead(places, lambda step: self._check_feet(f"At step {step} {when}"))
+        move = self.lead if held_at else self.grab
+        yield from move(places, lambda step: self._check_feet(f"At step {step} {when}"))
 
     def _check_feet(self, when: str) -> None:
-        """Check that the evaluated matrices of the feet are those of before."""
-        gaps = np.abs(pose(*FEET) - self.stood)
+        """Check that the evaluated matrices of the feet have not changed."""
+        gaps = np.abs(pose(*FEET) - self.feet_pose)
         height = max(bone.head_local.z for bone in rig().data.bones)
         moved, turned = float(gaps[:, :3, 3].max()) / height, float(gaps[:, :3, :3].max())
-        check(moved <= HELD, f"{when} a pinned foot has moved by {moved:.2g} of the height.")
-        check(turned <= TURN, f"{when} a pinned foot has turned by {turned:.2g} radians.")
+        check(moved <= MAX_MOVE, f"{when} a pinned foot has moved by {moved:.2g} of the height.")
+        check(turned <= MAX_TURN, f"{when} a pinned foot has turned by {turned:.2g} radians.")

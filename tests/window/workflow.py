@@ -1,7 +1,7 @@
-"""A day in Blender's window: set up, pose, animate, switch, bake; undo all of it, and redo it.
+"""Tour of a day's work: set up, pose, animate, switch, bake; undo all of it, and redo it.
 
-Then what was baked is a clip: its feet are planted, and it is baked as one; both are stopped,
-undone and redone. A picture of docs/workflow.md and those of docs/clips.md are made so.
+Then the baked animation is a clip: its feet are planted, and it is baked as a clip; both are
+stopped, undone and redone. It takes a picture of docs/workflow.md and those of docs/clips.md.
 """
 
 import bpy
@@ -17,16 +17,16 @@ LIMBS = {"Arm.L", "Arm.R", "Leg.L", "Leg.R", "Toe.L", "Toe.R", "Spine", "Neck"}
 FRAMES = range(1, 92)
 GRAB = 81
 TO_FK, TO_IK = 60, 75
-# Metres: where the box is, before the right hand at the end of the walk, and how it is lifted.
+# Metres: size and place of the box, before the right hand at the end of the walk, and its lift.
 BOX, BOX_SIZE, BOX_AT = "Box", 0.2, Vector((-0.3, -1.26, 1.12))
 LIFT, TURN = Vector((0.0, 0.12, 0.25)), 0.3
 AT_BOX = Place((0.36, -0.3, -0.1))
-# More than a day has; Blender keeps 32.
+# More steps than the tour takes; Blender's default is 32.
 UNDO_STEPS = 64
 VIEW = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
 FEET_VIEW = Vector((0.35, -0.75, 0.45)), 2.2, (1.1, 0.0, 0.75)
-# Pixels that dots below feet change at the least.
-SEEN = 20
+# Least number of pixels that the dots below the feet change.
+MIN_DOT_PIXELS = 20
 
 
 def frames_up_to(last: int) -> list[int]:
@@ -35,7 +35,7 @@ def frames_up_to(last: int) -> list[int]:
 
 
 class Steps(Tour):
-    """Every method is something that people do all day."""
+    """Steps of a day's work."""
 
     beginning: dict[str, object]
 
@@ -55,7 +55,7 @@ class Steps(Tour):
         yield from self.press_button("remove", "EXEC_DEFAULT", delete_controls=True)
         self._activate("Arm.L")
         yield from self.press_button("mirror")
-        # So that a click on a hand is a change.
+        # Select another bone, so that the click on a hand changes the selection.
         select_bones(rig(), TORSO)
         self._check_set_up(before, "After mirroring")
 
@@ -95,7 +95,7 @@ class Steps(Tour):
         check_same(feet, feet[:1], "In the kick, of the left foot,")
 
     def walk(self) -> Session:
-        """Have the hands go along with the chest, and key two steps with Foot Roll."""
+        """Put the hands in the space of the chest, and key two steps with Foot Roll."""
         bpy.context.scene.frame_set(min(character.WALK))
         for name in ("Arm.L", "Arm.R"):
             yield from self._switch_space(name, character.CHEST)
@@ -153,9 +153,9 @@ class Steps(Tour):
         self.picture("8_baked")
 
     def undo_and_redo(self) -> Session:
-        """Press Ctrl Z until the file is as it was, and Ctrl Shift Z as often: all is back."""
+        """Press Ctrl Z back to the beginning of the day, and redo it all with Ctrl Shift Z."""
         if self.is_fine:
-            # No page shows it, and a step is drawn for long.
+            # No page shows pictures of it, and in fine pictures a step takes long to draw.
             return
         yield from self.rest_mouse()
         yield from self.note_step("End")
@@ -172,11 +172,11 @@ class Steps(Tour):
         self.picture("10_redone")
 
     def plant(self) -> Session:
-        """Press Plant Feet and Esc, and again; see the dots below feet, and switch them off."""
-        scene, held = bpy.context.scene, character.curves(rig())
-        # Of a recorded body the bones alone have keys.
-        for curve in [each for each in held if "Target" in each.data_path]:
-            held.remove(curve)
+        """Press Plant Feet and Esc, then press it again; show and hide the dots below the feet."""
+        scene, fcurves = bpy.context.scene, character.curves(rig())
+        # In a recorded motion only bones have keys, so remove those of the targets.
+        for curve in [curve for curve in fcurves if "Target" in curve.data_path]:
+            fcurves.remove(curve)
         for name in character.FEET:
             rig().pose.bones[name].matrix_basis.identity()
         for chain in rig().chain_ik.chains:
@@ -192,27 +192,27 @@ class Steps(Tour):
             if all(chain.planted == "FOOT" for chain in chains):
                 break
         self.viewport.look(*FEET_VIEW)
-        seen = []
+        pictures = []
         for is_shown, name in ((True, "clips_2_planted"), (False, "without_dots")):
             scene.chain_ik.overlay.show_contacts = is_shown
             yield REDRAW
-            seen.append(read_pixels(self.picture(name)))
+            pictures.append(read_pixels(self.picture(name)))
         scene.chain_ik.overlay.show_contacts = True
-        changed = int((np.abs(seen[0] - seen[1]).max(axis=-1) > 0.1).sum())
-        check(changed >= SEEN, f"Dots change {changed} pixels only.")
+        changed = int((np.abs(pictures[0] - pictures[1]).max(axis=-1) > 0.1).sum())
+        check(changed >= MIN_DOT_PIXELS, f"Dots change {changed} pixels only.")
         scene.frame_set(FRAMES[0])
         yield REDRAW
         yield from character.undo_and_redo(self, recorded)
 
     def bake_clip(self) -> Session:
-        """Bake all chains as a clip, stopped at first."""
+        """Bake all chains as a clip, after a bake that is stopped."""
         planted = character.read_file()
         yield from self._stop_and_finish("bake", "clips_3_bake", which="ALL", method="CLIP")
         check(all(chain.mute for chain in rig().chain_ik.chains), "Not all chains are muted.")
         yield from character.undo_and_redo(self, planted)
 
     def _stop_and_finish(self, name: str, picture: str, **settings: str) -> Session:
-        """Press a button and Esc, which leaves nothing, and again; the status bar tells of it."""
+        """Press a button and Esc, then press it again; the status bar shows the progress."""
         yield from self.rest_mouse()
         before, quiet = character.read_file(), self._read_hints("before")
         yield from self.start(name, picture, **settings)
@@ -226,25 +226,25 @@ class Steps(Tour):
         if self.is_running(name):
             check((busy != quiet).any(), f"The status bar does not say that {name} goes on.")
         else:
-            # Quick work may be done before the picture is taken.
+            # A quick operator may end before the picture is taken.
             check(name == "plant", "The bake has ended before it was seen at work.")
         yield from self.finish(name)
 
     def _read_hints(self, name: str) -> np.ndarray:
-        """Return the pixels of the hints in the status bar; reports come further to the right."""
+        """Return the pixels of the hints in the status bar; reports are further to the right."""
         return read_pixels(self.picture(name))[:20, :250]
 
     def _check_set_up(self, before: np.ndarray, when: str) -> None:
-        """Check that all limbs have chains, and that these have moved nothing."""
-        found = {chain.name for chain in rig().chain_ik.chains}
-        check(found == LIMBS, f"{when} there are {sorted(found)}.")
+        """Check that all limbs have chains, and that the chains have not changed the pose."""
+        names = {chain.name for chain in rig().chain_ik.chains}
+        check(names == LIMBS, f"{when} there are {sorted(names)}.")
         check_same(pose(), before, when)
         check_reached(when)
 
     def _pull(self, name: str, way: Vector) -> Session:
-        """Click a control, press G, move it with the mouse and click; all chains arrive."""
+        """Click a control, press G, move the mouse and click; all chains reach their targets."""
         yield from self.select(rig(), name)
-        # The rig stands at the world's origin.
+        # The rig is at the world's origin.
         start = rig().pose.bones[name].head.copy()
         yield from self.grab(line(start, start + way, 2))
         yield from self.drop()
@@ -252,7 +252,7 @@ class Steps(Tour):
         check_reached(f"With {name} moved")
 
     def _switch_space(self, chain: str, space: str) -> Session:
-        """Switch the space of a target at this frame; up to it everything plays as it did."""
+        """Switch the space of a target at this frame; earlier frames play as before."""
         frames = frames_up_to(bpy.context.scene.frame_current)
         before = play_through(frames)
         self._activate(chain)
@@ -260,7 +260,7 @@ class Steps(Tour):
         check_same(play_through(frames), before, f"Up to the switch of {chain} to {space}")
 
     def _switch_to(self, side: str) -> Session:
-        """Switch the left arm to FK or IK at its frame."""
+        """Switch the left arm to FK at frame ``TO_FK``, or to IK at frame ``TO_IK``."""
         self._activate("Arm.L")
         bpy.context.scene.frame_set(TO_FK if side == "FK" else TO_IK)
         yield from self.press_button("switch", to=side)

@@ -1,4 +1,4 @@
-"""The command line: what it solves, writes, tells and refuses, and its exit codes."""
+"""The command line: its solves, files, reports, refusals and exit codes."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.cli.program import run as run_command
+from blender_ik_addon.cli.program import run as run_program
 from blender_ik_addon.core import JointKind
 from tests.blender.command_line import command_lines as lines
 from tests.blender.joints.test_limits_held import limit
@@ -27,16 +27,16 @@ def file(tmp_path):
 
 def run(capfd, *arguments: object) -> tuple[int, str, str]:
     capfd.readouterr()
-    code = lines.command(*arguments)
-    said = capfd.readouterr()
-    return code, said.out, said.err
+    code = lines.run(*arguments)
+    written = capfd.readouterr()
+    return code, written.out, written.err
 
 
 def refusal(capfd, code: int, *arguments: object) -> str:
-    """Return the one sentence of a command that ends with a code and writes nothing."""
-    found, out, err = run(capfd, *arguments)
+    """Return the one error sentence of a command that exits with a code and prints nothing else."""
+    exit_code, out, err = run(capfd, *arguments)
     errors = [line for line in err.splitlines() if line.startswith("Error: ")]
-    assert (found, out, len(errors)) == (code, "", 1), err
+    assert (exit_code, out, len(errors)) == (code, "", 1), err
     text = errors[0].removeprefix("Error: ")
     assert re.fullmatch(r"\S.*[^.]\.", text), text
     assert ". " not in text, f"not one sentence: {text!r}"
@@ -44,19 +44,19 @@ def refusal(capfd, code: int, *arguments: object) -> str:
 
 
 def names(folder) -> set[str]:
-    return {each.name for each in folder.iterdir()}
+    return {path.name for path in folder.iterdir()}
 
 
-def test_a_report_tells_what_blender_shows_of_every_chain_at_every_frame(file, capfd):
+def test_a_report_has_what_blender_shows_for_every_chain_at_every_frame(file, capfd):
     ob = bpy.data.objects["Rig 0"]
     code, out, _ = run(capfd, "report")
     assert code == 0
-    record = json.loads(out)
-    assert record["file"] == str(file)
-    assert record["blender"] == bpy.app.version_string
-    assert record["frames"] == list(range(1, lines.LAST + 1))
-    assert record["all_reached"] is True
-    tail, arm = record["chains"]
+    report = json.loads(out)
+    assert report["file"] == str(file)
+    assert report["blender"] == bpy.app.version_string
+    assert report["frames"] == list(range(1, lines.LAST + 1))
+    assert report["all_reached"] is True
+    tail, arm = report["chains"]
     assert (tail["armature"], tail["chain"]) == ("Rig 0", "Bone")
     assert tail["bones"] == ["Bone.0", "Bone.1", "Bone.2", "Bone.3"]
     assert arm["bones"] == ["Arm.0", "Arm.1"]
@@ -76,7 +76,7 @@ def test_a_report_counts_constraints_that_move_a_tip_off_its_target(file, capfd)
     ob, target = bpy.data.objects["Rig 0"], bpy.data.objects["Rig 0 Arm.1 Target"]
     rigs.change(ob.pose.bones["Arm.1"].constraints.new("COPY_ROTATION"), target=target)
     code, out, _ = run(capfd, "report", "--frames", "2")
-    (result,) = lines.results_of(out)["Arm"]
+    (result,) = lines.read_results(out)["Arm"]
     graph = rigs.go_to(2)
     gap = np.linalg.norm(rigs.tail(ob, "Arm.1", graph) - rigs.position(target, graph))
     assert (code, result["reached"]) == (3, False)
@@ -103,24 +103,24 @@ def test_a_report_tells_why_something_was_not_reached(tmp_path, capfd):
     code, out, _ = run(capfd, "report", "--frames", "2,7")
     assert code == 3
     assert json.loads(out)["all_reached"] is False
-    results = lines.results_of(out)
+    results = lines.read_results(out)
     tail, arm, leg, wing = (results[name] for name in ("Bone", "Arm", "Leg", "Wing"))
-    assert {each["code"] for each in tail} == {"LIMITED"}
-    assert all(set(each["limits_hit"]) & {"Bone.1 X", "Bone.0 X"} for each in tail)
-    # What is muted or without influence asks for nothing.
+    assert {result["code"] for result in tail} == {"LIMITED"}
+    assert all(set(result["limits_hit"]) & {"Bone.1 X", "Bone.0 X"} for result in tail)
+    # A chain that is muted or has no influence has nothing to reach.
     assert "Idle" not in results
-    assert [(each["code"], each["reached"]) for each in arm] == [
+    assert [(result["code"], result["reached"]) for result in arm] == [
         ("MUTED", None),
         ("EXTENDED", False),
     ]
     base = np.array([3.0, 0.0, 0.0])
     reach = np.linalg.norm(np.diff(rigs.zigzag(2, seed=5), axis=0), axis=1).sum()
     assert abs(arm[1]["residual"] - (np.linalg.norm(FAR - base) - reach)) < 1e-5
-    assert {(each["code"], each["reached"], each["residual"]) for each in leg} == {
+    assert {(result["code"], result["reached"], result["residual"]) for result in leg} == {
         ("NOT_SOLVED", False, None)
     }
     assert "choose" in leg[0]["text"]
-    assert [(each["code"], each["reached"]) for each in wing] == [
+    assert [(result["code"], result["reached"]) for result in wing] == [
         ("REACHED", True),
         ("MUTED", None),
     ]
@@ -163,7 +163,7 @@ def test_wrong_usage_ends_with_2(file, capfd, arguments):
     assert "3 something was not reached" in " ".join(out.split())
 
 
-def test_the_open_file_is_written_only_when_told(file, capfd):
+def test_the_open_file_is_written_only_with_overwrite(file, capfd):
     before = file.read_bytes()
     link = file.with_name("link.blend")
     link.symlink_to(file)
@@ -178,7 +178,7 @@ def test_the_open_file_is_written_only_when_told(file, capfd):
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
     assert link.is_symlink()
     assert names(file.parent) == {"scene.blend", "link.blend"}
-    lines.opened(file)
+    lines.open_file(file)
     assert all(chain.mute for chain in bpy.data.objects["Rig 0"].chain_ik.chains)
 
 
@@ -192,7 +192,7 @@ def test_a_file_stays_compressed_or_not_and_finds_what_it_refers_to(file, capfd,
     output = file.parent / "sub" / "out.blend"
     assert run(capfd, "bake", "--output", output)[0] == 0
     assert (output.read_bytes()[:7] != b"BLENDER") is compress
-    lines.opened(output)
+    lines.open_file(output)
     assert bpy.data.images["Picture"].filepath == "//../picture.png"
 
 
@@ -202,22 +202,22 @@ def test_a_chain_that_cannot_be_solved_or_moves_nothing_stops_a_bake_and_nothing
     bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].target = None
     lines.save(file)
     output = file.with_name("out.blend")
-    said = refusal(capfd, 1, "bake", "--output", output)
-    assert said.startswith("'Rig 0': Chain 'Arm' cannot be baked at frame 1: ")
+    message = refusal(capfd, 1, "bake", "--output", output)
+    assert message.startswith("'Rig 0': Chain 'Arm' cannot be baked at frame 1: ")
     assert names(file.parent) == {"scene.blend"}
     bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].tolerance = np.inf
     assert run(capfd, "bake", "--output", output, "--keep-live", "--chains", "Bone")[0] == 0
-    lines.opened(output)
+    lines.open_file(output)
     ob = bpy.data.objects["Rig 0"]
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
     assert {path.split('"')[1] for path, _ in rigs.keys_of(ob)} == {f"Bone.{i}" for i in range(4)}
-    lines.opened(file)
+    lines.open_file(file)
     bpy.data.objects["Rig 0"].data.pose_position = "REST"
     lines.save(file)
     why, other = "Not solved: the armature shows its rest position", file.with_name("other.blend")
     assert f"moves nothing in this range: {why}" in refusal(capfd, 1, "bake", "--output", other)
     code, out, _ = run(capfd, "report", "--chains", "Bone")
-    assert (code, {each["text"] for each in lines.results_of(out)["Bone"]}) == (3, {why})
+    assert (code, {result["text"] for result in lines.read_results(out)["Bone"]}) == (3, {why})
 
 
 def test_patterns_choose_chains_and_armatures(tmp_path, capfd):
@@ -225,18 +225,18 @@ def test_patterns_choose_chains_and_armatures(tmp_path, capfd):
     bpy.data.objects["Rig 1"].chain_ik.chains["Arm"].name = "Arm [old]"
     lines.save(tmp_path / "scene.blend")
 
-    def chosen(*arguments):
+    def find_chosen(*arguments):
         code, out, _ = run(capfd, "report", "--frames", "2", *arguments)
         assert code == 0
-        return [(each["armature"][-1], each["chain"]) for each in json.loads(out)["chains"]]
+        return [(chain["armature"][-1], chain["chain"]) for chain in json.loads(out)["chains"]]
 
-    assert chosen("--chains", "Arm*") == [("0", "Arm"), ("1", "Arm [old]"), ("2", "Arm")]
-    assert chosen("--chains", "Arm [old]") == [("1", "Arm [old]")]
-    assert chosen("--armature", "Rig [12]", "--chains", "Arm", "--chains", "B*") == [
+    assert find_chosen("--chains", "Arm*") == [("0", "Arm"), ("1", "Arm [old]"), ("2", "Arm")]
+    assert find_chosen("--chains", "Arm [old]") == [("1", "Arm [old]")]
+    assert find_chosen("--armature", "Rig [12]", "--chains", "Arm", "--chains", "B*") == [
         *[("1", "Bone"), ("2", "Bone"), ("2", "Arm")]
     ]
-    said = refusal(capfd, 1, "report", "--chains", "Arm*", "--chains", "Leg*")
-    assert said == "No chain is called 'Leg*': the chains are 'Bone', 'Arm', 'Arm [old]'."
+    message = refusal(capfd, 1, "report", "--chains", "Arm*", "--chains", "Leg*")
+    assert message == "No chain is called 'Leg*': the chains are 'Bone', 'Arm', 'Arm [old]'."
     assert "No armature object with chains is called 'X'" in refusal(
         capfd, 1, "report", "--armature", "X"
     )
@@ -274,28 +274,28 @@ def test_rigs_that_share_an_action_are_not_baked_over_each_other(tmp_path, capfd
     give_action(other, one.animation_data.action)
     lines.save(tmp_path / "scene.blend")
     output = tmp_path / "out.blend"
-    said = refusal(capfd, 1, "bake", "--output", output)
-    assert "'Rig 0' and 'Rig 1' share the action" in said
+    message = refusal(capfd, 1, "bake", "--output", output)
+    assert "'Rig 0' and 'Rig 1' share the action" in message
     assert run(capfd, "bake", "--output", output, "--armature", "Rig 0")[0] == 0
 
 
 def test_solve_saves_the_pose_of_a_frame(file, capfd):
     output = file.with_name("out.blend")
     code, out, _ = run(capfd, "solve", "--frames", "6", "--output", output, "--report", "-")
-    assert (code, [each["frame"] for each in lines.results_of(out)["Arm"]]) == (0, [6])
-    scene = lines.opened(output)
+    assert (code, [result["frame"] for result in lines.read_results(out)["Arm"]]) == (0, [6])
+    scene = lines.open_file(output)
     ob = bpy.data.objects["Rig 0"]
     assert scene.frame_current == 6
     assert not rigs.keys_of(ob)
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
     saved = rigs.rotations(ob)
-    lines.opened(file)
+    lines.open_file(file)
     rigs.go_to(6)
     assert saved == rigs.rotations(bpy.data.objects["Rig 0"])
     rigs.go_to(9)
     lines.save(file)
     _, out, _ = run(capfd, "solve", "--report", "-")
-    assert [each["frame"] for each in lines.results_of(out)["Arm"]] == [9]
+    assert [result["frame"] for result in lines.read_results(out)["Arm"]] == [9]
     assert run(capfd, "solve", "--frames", "2-5")[0] == 0
 
 
@@ -306,40 +306,44 @@ def test_every_command_ends_with_one_line_that_says_what_was_done(file, capfd, i
         target.animation_data_clear()
         target.location = FAR
         lines.save(file)
-    out, chunk, told = (file.parent / name for name in ("out.blend", "chunk.npz", "report.json"))
-    played = f"at frames 1-{lines.LAST}"
+    out, chunk, report = (file.parent / name for name in ("out.blend", "chunk.npz", "report.json"))
+    range_text = f"at frames 1-{lines.LAST}"
     commands = {
         ("solve",): "Solved 2 chains at frame 1.",
         ("solve", "--frames", 3, "--output", out): f"Solved 2 chains at frame 3 into {out}.",
         ("report",): f"Reported 2 chains at frames 1-{lines.LAST}.",
-        ("report", "--report", told): f"Reported 2 chains at frames 1-{lines.LAST} into {told}.",
+        (
+            "report",
+            "--report",
+            report,
+        ): f"Reported 2 chains at frames 1-{lines.LAST} into {report}.",
         ("chunk", "--output", chunk): f"Solved 2 chains at frames 1-{lines.LAST} into {chunk}.",
         ("merge", chunk, "--output", out): f"Merged 2 chains at frames 1-{lines.LAST} into {out}.",
-        ("bake", "--chains", "Bone", "--overwrite"): f"Baked 1 chain {played} into {file}.",
+        ("bake", "--chains", "Bone", "--overwrite"): f"Baked 1 chain {range_text} into {file}.",
     }
-    for arguments, done in commands.items():
-        lines.opened(file)
+    for arguments, text in commands.items():
+        lines.open_file(file)
         code, printed, err = run(capfd, *arguments)
-        # Nothing is there but what is asked for.
+        # Only a report without a file is printed.
         assert printed.count("\n") == (arguments == ("report",))
         frames = [line for line in err.splitlines() if line.startswith("frame ")]
         if "solve" not in arguments and "merge" not in arguments:
             assert frames == [f"frame {i} of {lines.LAST}" for i in range(1, lines.LAST + 1)]
-        missed = is_far and arguments[0] != "bake"
-        assert code == (3 if missed and arguments[0] != "chunk" else 0)
-        if missed and arguments[0] != "chunk":
-            lines.opened(file)
+        is_missed = is_far and arguments[0] != "bake"
+        assert code == (3 if is_missed and arguments[0] != "chunk" else 0)
+        if is_missed and arguments[0] != "chunk":
+            lines.open_file(file)
             assert run(capfd, *arguments, "--accept-unreached")[0] == 0
-        told_at = [line for line in err.splitlines() if line.startswith(done.split()[0])]
-        assert told_at == [done + (" Chains that missed their targets: 1 of 2." if missed else "")]
+        texts = [line for line in err.splitlines() if line.startswith(text.split()[0])]
+        assert texts == [text + (" Chains that missed their targets: 1 of 2." if is_missed else "")]
 
 
 @pytest.mark.slow
 @lines.needs_module
-def test_the_program_says_what_the_command_does_and_refuses_what_is_no_file_of_blender(file, capfd):
+def test_the_program_prints_what_the_command_does_and_refuses_other_kinds_of_files(file, capfd):
     before = file.read_bytes()
     code, out, _ = run(capfd, "report", "--chains", "Bone")
-    assert lines.ran(file, "report", "--chains", "Bone")[:2] == (code, out)
+    assert lines.run_process(file, "report", "--chains", "Bone")[:2] == (code, out)
     assert file.read_bytes() == before
     text = file.with_name("text.blend")
     text.write_text("no file of Blender")
@@ -347,7 +351,7 @@ def test_the_program_says_what_the_command_does_and_refuses_what_is_no_file_of_b
         (text, "no .blend file"),
         (file.with_name("gone.blend"), "does not exist"),
     ):
-        assert run_command([str(path), "report"], "program", takes_file=True) == 1
+        assert run_program([str(path), "report"], "program", takes_file=True) == 1
         out, err = capfd.readouterr()
         assert out == ""
         assert reason in err.splitlines()[-1]

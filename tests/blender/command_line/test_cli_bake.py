@@ -1,4 +1,4 @@
-"""Bakes, of whole bodies too, and planted feet on the command line: what the buttons do."""
+"""Bakes and planted feet on the command line, compared with those of the buttons."""
 
 import json
 
@@ -13,7 +13,7 @@ from tests.blender.command_line import command_lines as lines
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
-# Arguments, and the settings of the operator that mean the same.
+# Arguments, and the operator settings of the same meaning.
 OPTIONS = [
     ((), {}),
     (("--step", 2, "--tolerance", 0.05), {"step": 2, "tolerance": 0.05}),
@@ -23,7 +23,7 @@ OPTIONS = [
 
 @pytest.fixture
 def file(tmp_path):
-    """A saved file with a tail that jumps and an arm; both reach at all of twelve frames."""
+    """A saved file with a tail that jumps and an arm; both reach their targets at all 12 frames."""
     lines.make_scene()
     bpy.data.objects["Rig 0"].chain_ik.chains[0].solver = "CCD"
     return lines.save(tmp_path / "scene.blend")
@@ -31,30 +31,30 @@ def file(tmp_path):
 
 @pytest.mark.parametrize(("options", "settings"), OPTIONS)
 def test_bake_gives_the_keys_of_the_operator_and_leaves_the_file_alone(file, options, settings):
-    before, when = file.read_bytes(), file.stat().st_mtime_ns
+    data, modified = file.read_bytes(), file.stat().st_mtime_ns
     output, plain = file.with_name("out.blend"), file.with_name("plain.blend")
-    assert lines.command("bake", "--output", output, *options) == 0
-    assert (file.read_bytes(), file.stat().st_mtime_ns) == (before, when)
-    assert {each.name for each in file.parent.iterdir()} == {"scene.blend", "out.blend"}
-    lines.opened(file)
-    assert lines.command("bake", "--output", plain) == 0
-    lines.opened(file)
+    assert lines.run("bake", "--output", output, *options) == 0
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == (data, modified)
+    assert {path.name for path in file.parent.iterdir()} == {"scene.blend", "out.blend"}
+    lines.open_file(file)
+    assert lines.run("bake", "--output", plain) == 0
+    lines.open_file(file)
     select_objects(active=bpy.data.objects["Rig 0"])
     press(bpy.ops.pose.chain_ik_bake, which="ALL", **settings)
     lines.save(file)
-    assert lines.contents(output) == lines.contents(file)
-    assert (lines.contents(output) == lines.contents(plain)) == (not options)
+    assert lines.read_bake(output) == lines.read_bake(file)
+    assert (lines.read_bake(output) == lines.read_bake(plain)) == (not options)
 
 
 @pytest.mark.parametrize("method", [(), lines.CLIP], ids=["frames", "clip"])
-def test_bake_keys_every_so_many_frames_of_each_range(file, method):
+def test_bake_keys_every_nth_frame_of_each_range(file, method):
     ob = bpy.data.objects["Rig 0"]
     rigs.key_bones(ob, frames=(3, 7, 11))
     lines.save(file)
     before = rigs.keys_of(ob)
     frames = ("--frames", "1-5,8-12", "--step", "3")
-    assert lines.command("bake", *frames, *method, "--overwrite") == 0
-    lines.opened(file)
+    assert lines.run("bake", *frames, *method, "--overwrite") == 0
+    lines.open_file(file)
     after = rigs.keys_of(bpy.data.objects["Rig 0"])
     assert after.keys() == before.keys()
     for channel, keys in after.items():
@@ -62,15 +62,13 @@ def test_bake_keys_every_so_many_frames_of_each_range(file, method):
         assert keys[3] == before[channel][1], "what lies between stays"
 
 
-def test_the_report_tells_of_jumps_and_of_what_is_baked_frame_by_frame(file, capfd):
+def test_the_report_lists_jumps_and_chains_that_are_baked_frame_by_frame(file, capfd):
     lines.make_rope("Rope", 6.0)
     lines.save(file)
     report = file.with_name("report.json")
     arguments = ("--report", report, "--accept-unreached")
-    assert (
-        lines.command("bake", "--output", file.with_name("out.blend"), *lines.CLIP, *arguments) == 0
-    )
-    chains = {each["chain"]: each for each in json.loads(report.read_text())["chains"]}
+    assert lines.run("bake", "--output", file.with_name("out.blend"), *lines.CLIP, *arguments) == 0
+    chains = {row["chain"]: row for row in json.loads(report.read_text())["chains"]}
     why = "it goes on from its last pose"
     assert chains["Rope"]["frame_by_frame"] == why
     assert chains["Bone"]["frame_by_frame"] == ""
@@ -79,22 +77,22 @@ def test_the_report_tells_of_jumps_and_of_what_is_baked_frame_by_frame(file, cap
     assert warning in capfd.readouterr().err.splitlines()
 
 
-def test_ranges_with_gaps_are_clips_of_their_own(file):
+def test_ranges_with_gaps_between_them_are_separate_clips(file):
     output, alone = file.with_name("out.blend"), file.with_name("alone.blend")
-    assert lines.command("bake", "--output", output, *lines.CLIP, "--frames", "1-5,8-12") == 0
-    lines.opened(file)
-    assert lines.command("bake", "--output", alone, *lines.CLIP, "--frames", "8-12") == 0
-    later = []
+    assert lines.run("bake", "--output", output, *lines.CLIP, "--frames", "1-5,8-12") == 0
+    lines.open_file(file)
+    assert lines.run("bake", "--output", alone, *lines.CLIP, "--frames", "8-12") == 0
+    late = []
     for path in (output, alone):
-        lines.opened(path)
+        lines.open_file(path)
         keys = rigs.keys_of(bpy.data.objects["Rig 0"])
-        later.append({name: [key for key in own if key[0] >= 8] for name, own in keys.items()})
-    assert later[0] == later[1]
+        late.append({name: [key for key in points if key[0] >= 8] for name, points in keys.items()})
+    assert late[0] == late[1]
 
 
 @pytest.fixture
 def feet(tmp_path):
-    """A saved file with two limbs that stand and slide, one of them muted, keyed on its bones."""
+    """A saved file with two limbs that stand and slide; one is muted and has keys on its bones."""
     make_leg("Rig 0")
     _, target = make_leg("Rig 1")
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
@@ -102,19 +100,19 @@ def feet(tmp_path):
     return lines.save(tmp_path / "scene.blend")
 
 
-def test_plant_is_that_of_the_button_for_all_armatures(feet, capfd):
+def test_plant_gives_the_keys_of_the_button_for_all_armatures(feet, capfd):
     output = feet.with_name("out.blend")
-    assert lines.command("plant", "--output", output) == 0
-    told = capfd.readouterr().err
-    assert f"frame {LAST} of {LAST}" in told
-    assert "Contacts planted: Rig 0 2, Rig 1 2." in told
-    lines.opened(feet)
+    assert lines.run("plant", "--output", output) == 0
+    err = capfd.readouterr().err
+    assert f"frame {LAST} of {LAST}" in err
+    assert "Contacts planted: Rig 0 2, Rig 1 2." in err
+    lines.open_file(feet)
     for number in range(2):
         select_objects(active=bpy.data.objects[f"Rig {number}"])
         press(bpy.ops.pose.chain_ik_plant)
-    wanted = {ob.name: rigs.keys_of(ob) for ob in bpy.data.objects}
-    lines.opened(output)
-    assert {ob.name: rigs.keys_of(ob) for ob in bpy.data.objects} == wanted
+    expected = {ob.name: rigs.keys_of(ob) for ob in bpy.data.objects}
+    lines.open_file(output)
+    assert {ob.name: rigs.keys_of(ob) for ob in bpy.data.objects} == expected
     for number in range(2):
         steps = np.linalg.norm(np.diff(tails(bpy.data.objects[f"Rig {number}"]), axis=0), axis=1)
         assert steps[:10].max() < 1e-5
@@ -129,16 +127,16 @@ def test_plant_is_that_of_the_button_for_all_armatures(feet, capfd):
         (("--chains", "Arm"), 1, "'Arm'"),
     ],
 )
-def test_what_cannot_be_planted_writes_nothing(feet, capfd, arguments, code, words):
+def test_a_plant_that_is_refused_writes_nothing(feet, capfd, arguments, code, words):
     output = feet.with_name("out.blend")
-    assert lines.command("plant", "--output", output, *arguments) == code
+    assert lines.run("plant", "--output", output, *arguments) == code
     assert words in capfd.readouterr().err
     assert not output.exists()
 
 
 @pytest.fixture
 def body(tmp_path):
-    """A saved file with a body that reaches with a hand, and steps with one foot."""
+    """A saved file with a body that reaches with a hand and steps with a foot."""
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 10
     ob = make_human()
     press(bpy.ops.pose.chain_ik_body)
@@ -152,25 +150,25 @@ def body(tmp_path):
 @pytest.mark.slow
 @pytest.mark.oldest
 def test_a_body_baked_without_a_window_has_the_keys_of_the_button(body, capfd):
-    """Which show what it did: tests/blender/body/test_body_bake.py."""
-    lines.opened(body)
+    """tests/blender/body/test_body_bake.py checks the keys of the button."""
+    lines.open_file(body)
     output, report = body.with_name("baked.blend"), body.with_name("report.json")
-    # As a clip a body is left to its frames, and that is said.
+    # A clip bake of a body goes frame by frame, and a message says so.
     capfd.readouterr()
-    code = lines.command("bake", "--output", output, "--report", report, *lines.CLIP)
-    said = capfd.readouterr().err
-    # The body cannot be in all places: chest and hips give way.
-    assert code == 3, said
-    results = {each["chain"]: each["results"] for each in json.loads(report.read_text())["chains"]}
+    code = lines.run("bake", "--output", output, "--report", report, *lines.CLIP)
+    err = capfd.readouterr().err
+    # The body cannot reach all targets, so chest and hips give way.
+    assert code == 3, err
+    results = {row["chain"]: row["results"] for row in json.loads(report.read_text())["chains"]}
     assert set(results) >= {"Leg.L", "Leg.R", "Hips", "Arm.L"}
     for name in ("Leg.L", "Leg.R"):
-        assert {(each["code"], each["reached"]) for each in results[name]} == {("REACHED", True)}
-    assert "Chain 'Arm.L' is baked frame by frame: it belongs to a whole body." in said
-    lines.opened(body)
+        assert {(row["code"], row["reached"]) for row in results[name]} == {("REACHED", True)}
+    assert "Chain 'Arm.L' is baked frame by frame: it belongs to a whole body." in err
+    lines.open_file(body)
     select_objects(active=human())
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
     lines.save(body)
-    assert lines.contents(output) == lines.contents(body)
-    lines.opened(output)
+    assert lines.read_bake(output) == lines.read_bake(body)
+    lines.open_file(output)
     assert all(chain.mute for chain in human().chain_ik.chains)
     assert (human().pose.bones[HIPS].path_from_id("location"), 2) in rigs.keys_of(human())

@@ -1,4 +1,4 @@
-"""What the panels and menus ask Blender to draw, told without a window."""
+"""The items that panels and menus draw, recorded without a window."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
 
 ROOT_PANEL = "VIEW3D_PT_chain_ik"
-INSIDE = ("row", "column", "split", "grid_flow", "menu_pie")
+NESTED_LAYOUTS = ("row", "column", "split", "grid_flow", "menu_pie")
 
 
 @dataclass
-class Drawn:
-    """One thing that a layout was asked to draw: "prop", "label", ..., and what it says."""
+class DrawnItem:
+    """One item that a layout draws, for example of kind "prop" or "label", and its text."""
 
     kind: str
     name: str
@@ -31,13 +31,13 @@ class Drawn:
 
 @dataclass
 class RecordingLayout:
-    """Stands for ``UILayout``, of which Blender makes none without a window; draws on a list.
+    """A replacement for ``UILayout``, which needs a window; records drawn items in a list.
 
-    It refuses what Blender would refuse: names of properties, operators, menus and panels,
-    arguments that a method does not have, and icons.
+    It fails where Blender would fail: at unknown properties, operators, menus, panels, arguments
+    and icons.
     """
 
-    drawn: list[Drawn] = field(default_factory=list)
+    drawn: list[DrawnItem] = field(default_factory=list)
     parent: RecordingLayout | None = None
     active: bool = True
     enabled: bool = True
@@ -49,61 +49,61 @@ class RecordingLayout:
             raise AttributeError(kind)
         return partial(self._call, kind)
 
-    def _call(self, kind: str, *given: object, **named: object) -> object:
-        known = bpy.types.UILayout.bl_rna.functions[kind].parameters
-        names = [each.identifier for each in known if not each.is_output]
-        told = {**dict(zip(names, given, strict=False)), **named}
-        assert told.keys() <= set(names), f"{kind}: {told.keys() - set(names)}"
-        text, icon = told.get("text", ""), told.get("icon", "")
-        assert not icon or icon in known["icon"].enum_items
-        if kind in INSIDE:
-            assert 0.0 < told.get("factor", 0.5) < 1.0
+    def _call(self, kind: str, *positional: object, **keywords: object) -> object:
+        parameters = bpy.types.UILayout.bl_rna.functions[kind].parameters
+        names = [parameter.identifier for parameter in parameters if not parameter.is_output]
+        values = {**dict(zip(names, positional, strict=False)), **keywords}
+        assert values.keys() <= set(names), f"{kind}: {values.keys() - set(names)}"
+        text, icon = values.get("text", ""), values.get("icon", "")
+        assert not icon or icon in parameters["icon"].enum_items
+        if kind in NESTED_LAYOUTS:
+            assert 0.0 < values.get("factor", 0.5) < 1.0
             return RecordingLayout(self.drawn, self, use_property_split=self.use_property_split)
         if kind == "label":
-            self._note(kind, text, icon=icon)
+            self._record(kind, text, icon=icon)
         elif kind in ("prop", "prop_search"):
-            setting = told["data"].bl_rna.properties[told["property"]]
-            searched = told.get("search_data", told["data"]).bl_rna.properties
-            assert told.get("search_property", told["property"]) in searched
-            self._note("prop", setting.identifier, told.get("text", setting.name), icon)
+            setting = values["data"].bl_rna.properties[values["property"]]
+            searched = values.get("search_data", values["data"]).bl_rna.properties
+            assert values.get("search_property", values["property"]) in searched
+            self._record("prop", setting.identifier, values.get("text", setting.name), icon)
             self.drawn[-1].is_animatable = setting.is_animatable
         elif kind in ("operator", "operator_menu_enum"):
-            operator = operator_type(told["operator"])
-            assert kind == "operator" or told["property"] in operator.properties
-            self._note("operator", told["operator"], told.get("text", operator.name), icon)
+            operator = operator_type(values["operator"])
+            assert kind == "operator" or values["property"] in operator.properties
+            self._record("operator", values["operator"], values.get("text", operator.name), icon)
             return OperatorProperties(operator)
         elif kind in ("menu", "menu_contents"):
             if kind == "menu":
-                self._note(kind, told["menu"], text, icon)
-            # What it holds is one click away.
-            menu = getattr(bpy.types, told["menu"])
+                self._record(kind, values["menu"], text, icon)
+            # The entries of the menu are one click away, so they count as drawn.
+            menu = getattr(bpy.types, values["menu"])
             menu.draw(FakePanel(bpy.types.Menu, self), bpy.context)
         elif kind == "popover":
-            assert hasattr(bpy.types, told["panel"])
-            self._note(kind, told["panel"], text)
+            assert hasattr(bpy.types, values["panel"])
+            self._record(kind, values["panel"], text)
         elif kind == "template_list":
-            assert told["rows"] <= max(told.get("maxrows", 5), 5)
-            assert hasattr(bpy.types, told["listtype_name"])
-            assert told["propname"] in told["dataptr"].bl_rna.properties
-            assert told["active_propname"] in told["active_dataptr"].bl_rna.properties
-            self._note("list", told["propname"])
+            assert values["rows"] <= max(values.get("maxrows", 5), 5)
+            assert hasattr(bpy.types, values["listtype_name"])
+            assert values["propname"] in values["dataptr"].bl_rna.properties
+            assert values["active_propname"] in values["active_dataptr"].bl_rna.properties
+            self._record("list", values["propname"])
         else:
             assert kind == "separator", kind
         return None
 
-    def _note(self, kind: str, name: str, text: str = "", icon: str = "") -> None:
+    def _record(self, kind: str, name: str, text: str = "", icon: str = "") -> None:
         layout, is_active, is_enabled = self, True, True
         while layout is not None:
             is_active &= layout.active
             is_enabled &= layout.enabled
             layout = layout.parent
         split = self.use_property_split
-        drawn = Drawn(kind, name, is_active, text, split, is_enabled=is_enabled, icon=icon)
-        self.drawn.append(drawn)
+        item = DrawnItem(kind, name, is_active, text, split, is_enabled=is_enabled, icon=icon)
+        self.drawn.append(item)
 
 
 class OperatorProperties(SimpleNamespace):
-    """What a layout gives back for a button: only what the operator has can be set."""
+    """The result of drawing a button: only properties of the operator can be set on it."""
 
     def __init__(self, operator: bpy.types.Struct) -> None:
         super().__init__()
@@ -120,27 +120,27 @@ def operator_type(name: str) -> bpy.types.Struct:
 
 
 class FakePanel:
-    """Stands for an instance of a class that Blender makes only to draw in a window."""
+    """A replacement for an instance of a panel or menu, which Blender makes only in a window."""
 
     def __init__(self, panel: type, layout: RecordingLayout | None) -> None:
         self.panel, self.layout = panel, layout
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(self.panel, name)
-        return partial(found, self) if callable(found) else found
+        value = getattr(self.panel, name)
+        return partial(value, self) if callable(value) else value
 
 
 def panels() -> list[type]:
-    """Return the panels of the sidebar tab, as registered, the one that holds the others first."""
-    found = [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith(ROOT_PANEL)]
+    """Return the registered panels of the sidebar tab, the parent panel first."""
+    classes = [getattr(bpy.types, name) for name in dir(bpy.types) if name.startswith(ROOT_PANEL)]
     return sorted(
-        [panel for panel in found if panel.bl_region_type == "UI"],
+        [panel for panel in classes if panel.bl_region_type == "UI"],
         key=lambda panel: hasattr(panel, "bl_parent_id"),
     )
 
 
-def draw_panel(panel: type, context: bpy.types.Context | None = None) -> list[Drawn]:
-    """Return what a panel shows, header included, and what is behind its buttons; with a poll."""
+def draw_panel(panel: type, context: bpy.types.Context | None = None) -> list[DrawnItem]:
+    """Return all items of a panel, with header and button menus; none if its poll fails."""
     context = bpy.context if context is None else context
     layout = RecordingLayout()
     if hasattr(panel, "poll") and not panel.poll(context):
@@ -153,17 +153,17 @@ def draw_panel(panel: type, context: bpy.types.Context | None = None) -> list[Dr
     return layout.drawn
 
 
-def draw(*, only: str = "") -> list[Drawn]:
+def draw(*, only: str = "") -> list[DrawnItem]:
     return [item for panel in panels() if only in panel.bl_label for item in draw_panel(panel)]
 
 
-def draw_details() -> list[Drawn]:
-    """Return what the button beside the title of the status opens."""
-    (name,) = (each.name for each in draw(only="Status") if each.kind == "popover")
+def draw_details() -> list[DrawnItem]:
+    """Return the items of the popover that the button in the status header opens."""
+    (name,) = (item.name for item in draw(only="Status") if item.kind == "popover")
     return draw_panel(getattr(bpy.types, name))
 
 
-def names(drawn: list[Drawn], kind: str = "prop") -> set[str]:
+def names(drawn: list[DrawnItem], kind: str = "prop") -> set[str]:
     return {item.name for item in drawn if item.kind == kind}
 
 
@@ -173,14 +173,14 @@ def make_active_arm(**settings: object) -> tuple[bpy.types.Object, bpy.types.Pro
     return ob, ob.chain_ik.chains[0]
 
 
-def row_of(chain: bpy.types.PropertyGroup) -> list[Drawn]:
+def draw_row(chain: bpy.types.PropertyGroup) -> list[DrawnItem]:
     row = RecordingLayout()
     bpy.types.CHAINIK_UL_chains.draw_item(None, bpy.context, row, None, chain, 0, None, "", 0)
     return row.drawn
 
 
-def compared_cells(index: int) -> list[Drawn]:
-    kept, layout = bpy.context.window_manager.chain_ik, RecordingLayout()
+def draw_cells(index: int) -> list[DrawnItem]:
+    data, layout = bpy.context.window_manager.chain_ik, RecordingLayout()
     draw_item = bpy.types.CHAINIK_UL_compared.draw_item
-    draw_item(None, bpy.context, layout, kept, kept.solvers[index], 0, kept, "active_index", index)
+    draw_item(None, bpy.context, layout, data, data.solvers[index], 0, data, "active_index", index)
     return layout.drawn

@@ -1,4 +1,4 @@
-"""The sidebar from the top down: the settings that the solver uses, which are those that count."""
+"""The settings in the sidebar: exactly those that the solver uses, in order."""
 
 import bpy
 import numpy as np
@@ -29,12 +29,12 @@ SHOWN = {
     "FORCE": ITERATED | FORCES,
     "FOLLOW": ALWAYS | {"follow_lead", "use_anchor", "max_bend", "use_limits"},
 }
-# Texts, lists, and what is shown with another target or pole, or for trees and bodies.
+# Texts, lists, and settings that need another target or pole, a tree or a whole body.
 UNSEEN = {
     *("rna_type", "stored_pose", "status", "residual", "joints", "active_joint_index", "force"),
     *("subtarget", "pole_subtarget", "pole_lean", "weight", "priority", "use_pin", "pull"),
 }
-# A value of each that is not the default.
+# Values that differ from the defaults.
 OTHER_VALUES = {
     "pole_mode": "FOLLOW",
     "pole_angle": 1.0,
@@ -54,8 +54,8 @@ OTHER_VALUES = {
 }
 
 
-def posed_twice(solver: str, *changed: str) -> np.ndarray:
-    """Return how a limb goes to two targets, with some settings that are not the default."""
+def pose_twice(solver: str, *changed: str) -> np.ndarray:
+    """Return the poses of a limb at two targets, with the named settings at other values."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     joints = ((0, 0, 0), (0.2, -0.5, 1), (0, 0, 2), (0.1, 0.3, 2.5))
     count = 2 if solver == "TWO_BONE" else 3
@@ -70,22 +70,22 @@ def posed_twice(solver: str, *changed: str) -> np.ndarray:
     chain.pole_target = pole
     for name in changed:
         setattr(chain, name, OTHER_VALUES[name])
-    found = []
+    poses = []
     for place in ((1.4, 0.9, 1.8), (1.7, 1.2, 2.0)):
         target.location = place
-        found.append(rigs.pose(ob, rigs.updated()))
-    return np.array(found)
+        poses.append(rigs.pose(ob, rigs.updated()))
+    return np.array(poses)
 
 
 @pytest.mark.parametrize("solver", SHOWN)
-def test_what_is_not_shown_changes_nothing(solver):
-    changed = posed_twice(solver, *sorted(OTHER_VALUES.keys() - SHOWN[solver]))
-    np.testing.assert_allclose(changed, posed_twice(solver), atol=1e-6)
+def test_settings_that_are_not_shown_change_nothing(solver):
+    changed = pose_twice(solver, *sorted(OTHER_VALUES.keys() - SHOWN[solver]))
+    np.testing.assert_allclose(changed, pose_twice(solver), atol=1e-6)
 
 
 FIRST = ["Status", "FK/IK", "Target", "Pole", "Rotation", "Solver"]
 LATER = ["Limits", "Stretch and Softness", "Advanced", "Whole Body"]
-# The identifiers of what each panel shows, in its order.
+# Identifiers of the settings in the panels, in order of display.
 CONTENTS = {
     "FK/IK": ["influence", "planted", "space", "pole_space"],
     "Target": ["target", "bone", "chain_count"],
@@ -102,7 +102,7 @@ STATUSES = ("reached", "muted", "out of reach", "no bone", "no live", "a nan")
 
 
 def panels_in_order() -> list[type]:
-    """Return the panels as Blender places them: as they were registered."""
+    """Return the panels in the order of registration, which is their order in the sidebar."""
     classes = [
         value
         for module in sidebar.PANELS
@@ -111,12 +111,12 @@ def panels_in_order() -> list[type]:
     ]
     assert set(classes) == set(ui.panels()[1:])
     assert not any(hasattr(panel, "bl_order") and panel.bl_order for panel in classes)
-    assert {(each.bl_region_type, each.bl_category) for each in ui.panels()} == {("UI", "Chain IK")}
+    assert {(cls.bl_region_type, cls.bl_category) for cls in ui.panels()} == {("UI", "Chain IK")}
     return classes
 
 
 @pytest.mark.parametrize("solver", SHOWN)
-def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
+def test_the_settings_of_a_solver_are_shown_in_order_and_no_others(solver):
     ob, chain = ui.make_active_arm(solver=solver)
     assert SHOWN.keys() == set(chain.bl_rna.properties["solver"].enum_items.keys())
     chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
@@ -130,9 +130,9 @@ def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
         shown = [item.name for item in ui.draw(only=label) if item.kind == "prop"]
         assert shown == [name for name in expected if name in SHOWN[solver]]
     drawn = ui.draw()
-    # The root is that of the whole body, whatever solves its chains.
+    # The root belongs to the whole body, and is drawn with every solver.
     assert ui.names(drawn) - {"root"} == SHOWN[solver]
-    settings = [item.name for item in ui.row_of(chain) + drawn if item.kind == "prop"]
+    settings = [item.name for item in ui.draw_row(chain) + drawn if item.kind == "prop"]
     assert len(settings) == len(set(settings)), "drawn twice"
     elsewhere = set(chain.bl_rna.properties.keys()) - set.union(*SHOWN.values())
     assert elsewhere - set(settings) == UNSEEN
@@ -143,35 +143,35 @@ def test_what_a_solver_uses_is_shown_in_order_and_nothing_else(solver):
 @pytest.mark.parametrize("solver", ["NEWTON", "FORCE", "FOLLOW"])
 def test_drawing_changes_nothing_and_moves_nothing_whatever_the_status_and_mode(solver):
     ob, chain = ui.make_active_arm(solver=solver)
-    calls, said, found = [], set(), {}
+    calls, statuses, drawn_by_mode = [], set(), {}
     long = "A bone with a very long name that nobody would ever give to a bone"
 
     def note(*_arguments: object) -> None:
         calls.append(1)
 
-    for what in STATUSES:
+    for case in STATUSES:
         rigs.enter(ob, "OBJECT")
-        chain.target.location = (0.0, 0.0, 9.0) if what == "out of reach" else (0.6, 0.5, 1.2)
-        chain.mute, chain.bone = what == "muted", long if what == "no bone" else "Bone.1"
-        chain.pole_angle = float("nan") if what == "a nan" else 0.0
-        rigs.change(bpy.context.scene.chain_ik, use_live=what != "no live")
-        said.add(chain.status)
+        chain.target.location = (0.0, 0.0, 9.0) if case == "out of reach" else (0.6, 0.5, 1.2)
+        chain.mute, chain.bone = case == "muted", long if case == "no bone" else "Bone.1"
+        chain.pole_angle = float("nan") if case == "a nan" else 0.0
+        rigs.change(bpy.context.scene.chain_ik, use_live=case != "no live")
+        statuses.add(chain.status)
         for mode in ("OBJECT", "POSE", "EDIT"):
             rigs.enter(ob, mode)
             rigs.updated()
             before = state()
             bpy.app.handlers.depsgraph_update_post.append(note)
-            # One below the other, without what labels say.
-            drawn = [(each.kind, each.kind == "label" or each.name) for each in ui.draw()]
+            # Compare kinds and names in order, but not the texts of labels.
+            drawn = [(item.kind, item.kind == "label" or item.name) for item in ui.draw()]
             bpy.context.view_layer.update()
             bpy.app.handlers.depsgraph_update_post.remove(note)
-            assert found.setdefault(mode, drawn) == drawn, what
+            assert drawn_by_mode.setdefault(mode, drawn) == drawn, case
             assert state() == before
     assert calls == []
-    assert len(said) >= len(STATUSES) - (solver == "FOLLOW")
+    assert len(statuses) >= len(STATUSES) - (solver == "FOLLOW")
 
 
-def test_fields_are_split_into_label_and_value_so_that_what_can_be_keyed_has_its_dot():
+def test_fields_are_split_into_label_and_value_so_that_keyable_properties_have_their_dot():
     _, chain = ui.make_active_arm(solver="FORCE")
     chain.joints.add().bone = "Bone.1"
     chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
@@ -182,6 +182,6 @@ def test_fields_are_split_into_label_and_value_so_that_what_can_be_keyed_has_its
             if item.kind == "prop" and item.is_animatable:
                 can_be_keyed.add(item.name)
                 assert item.is_split, item.name
-                # A field without a label of its own has no dot either.
+                # Blender draws no dot for a field without a label.
                 assert item.text, item.name
     assert {"influence", "pole_angle", "orient_weight", "soft_distance", "mass"} <= can_be_keyed

@@ -1,4 +1,4 @@
-"""The sidebar and the tab of a bone: what applies to the active chain, and nothing else."""
+"""The sidebar and the tab of a bone: settings and actions that apply to the active chain."""
 
 import bpy
 import numpy as np
@@ -10,9 +10,9 @@ from tests.blender.interface.drawn import (
     draw,
     draw_details,
     draw_panel,
+    draw_row,
     make_active_arm,
     names,
-    row_of,
 )
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects
@@ -29,12 +29,12 @@ def test_without_chains_there_are_buttons_and_without_an_armature_what_to_select
     assert names(drawn) == {"use_live"}
     assert names(drawn, "list") == {"chains"}
     actions = ["add", "remove", "mirror", "solve", "body", "convert", "compare", "store", "restore"]
-    found = [item.name for item in drawn if item.kind == "operator"]
-    assert found == [f"pose.chain_ik_{action}" for action in (*actions, "setup", "bake", "plant")]
+    buttons = [item.name for item in drawn if item.kind == "operator"]
+    assert buttons == [f"pose.chain_ik_{action}" for action in (*actions, "setup", "bake", "plant")]
     assert names(drawn, "menu") == {"VIEW3D_MT_chain_ik_more"}
 
 
-def test_the_settings_are_those_of_the_active_chain_or_of_what_the_active_control_moves():
+def test_the_settings_are_those_of_the_active_chain_or_the_chain_that_the_active_control_moves():
     ob, chain = make_active_arm(solver="TWO_BONE")
     chain.pole_target = rigs.make_empty("Pole", (0, -2, 1))
     for control in (chain.target, chain.pole_target):
@@ -46,8 +46,8 @@ def test_the_settings_are_those_of_the_active_chain_or_of_what_the_active_contro
         rigs.enter(ob, mode)
         drawn = draw()
         assert {"bone", "target", "solver"} <= names(drawn)
-        # Where no bones are selected it would end in an error; scripts can name one.
-        enabled = {each.name: each.is_enabled for each in drawn if each.kind == "operator"}
+        # Without selected bones the operator would end in an error; scripts can name a bone.
+        enabled = {item.name: item.is_enabled for item in drawn if item.kind == "operator"}
         assert enabled["pose.chain_ik_solve"] == (mode == "POSE")
         assert enabled["pose.chain_ik_bake"]
     rigs.add_chain(ob, "Missing", None, solver="CCD")
@@ -58,7 +58,7 @@ def test_the_settings_are_those_of_the_active_chain_or_of_what_the_active_contro
         assert names(draw()) == {"use_live"}
 
 
-def test_settings_come_and_go_with_those_that_they_need():
+def test_settings_are_shown_only_with_the_settings_that_they_need():
     ob, chain = make_active_arm(solver="NEWTON")
     assert "pole_angle" not in names(draw())
     for target in ("target", "pole_target"):
@@ -67,7 +67,7 @@ def test_settings_come_and_go_with_those_that_they_need():
             select_objects(active=ob)
             setattr(chain, target, other)
             assert (bone in names(draw())) == is_shown
-    # A bend has an angle with a pole, and with the body a lean instead of the pole.
+    # With a pole, a bend has an angle. If it follows the body, it has a lean instead of the pole.
     assert {"pole_angle"} == names(draw()) & {"pole_angle", "pole_lean"}
     chain.pole_mode = "FOLLOW"
     assert {"pole_angle", "pole_lean"} == names(draw()) & {"pole_angle", "pole_lean", "pole_target"}
@@ -125,7 +125,7 @@ def test_limits_tell_how_many_bones_use_their_own():
     joint = chain.joints.add()
     joint.bone = first.name
     assert names(draw(only="Limits"), "label") == {"1 bone uses its own IK limits"}
-    # It holds the second bone.
+    # With CHILD, the joint holds the second bone.
     joint.relative_to = "CHILD"
     second.lock_ik_y, second.ik_stiffness_z = False, 0.5
     assert names(draw(only="Limits"), "label") == {"1 bone uses its own IK limits"}
@@ -166,16 +166,16 @@ def test_the_icon_of_a_row_tells_whether_the_chain_is_held_out_of_reach_broken_o
     _, chain = make_active_arm()
     cause(chain)
     rigs.updated()
-    assert row_of(chain)[0].icon == icon, chain.status
+    assert draw_row(chain)[0].icon == icon, chain.status
 
 
-def test_a_tip_that_constraints_move_off_its_target_is_shown_as_held_with_what_is_left():
+def test_a_tip_that_constraints_move_off_its_target_is_shown_as_held_with_its_residual():
     ob, chain = make_active_arm()
     rigs.change(ob.pose.bones["Bone.1"].constraints.new("COPY_ROTATION"), target=chain.target)
-    left = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(chain.target))
-    assert row_of(chain)[0].icon == "CON_ROTLIMIT"
-    assert chain.residual == pytest.approx(left, rel=1e-4)
-    # Until the next update the last solve shows, whatever has become of the chain.
+    gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(chain.target))
+    assert draw_row(chain)[0].icon == "CON_ROTLIMIT"
+    assert chain.residual == pytest.approx(gap, rel=1e-4)
+    # Until the next update the status is that of the last solve, even if the chain changes.
     ob.chain_ik.body.root, ob.chain_ik.body.use_body = "Bone.1", True
     assert chain.status.startswith("Reached")
     rigs.updated()
@@ -189,7 +189,7 @@ def test_the_status_is_one_line_with_the_icon_of_the_list_and_details_has_it_in_
             chain.joints.add().bone = f"A bone of another chain.{count}"
         rigs.updated()
         _, line = [item for item in draw(only="Status") if item.kind == "label"]
-        assert (line.name, line.icon) == (chain.status, row_of(chain)[0].icon)
+        assert (line.name, line.icon) == (chain.status, draw_row(chain)[0].icon)
         lines = [item.name for item in draw_details() if item.kind == "label"]
         assert " ".join(lines) == chain.status
         assert all(0 < len(line) <= 60 for line in lines)
@@ -210,7 +210,7 @@ def test_a_status_that_is_cut_off_ends_with_the_distance_that_is_left(monkeypatc
         _, line = [item for item in draw(only="Status") if item.kind == "label"]
         assert line.name == shown
     monkeypatch.setattr(status, "sidebar_width", lambda _context: 240.0)
-    # What names no distance only ends.
+    # A status without a distance is only cut off.
     rigs.change(chain, target=None)
     _, line = [item for item in draw(only="Status") if item.kind == "label"]
     assert line.name.endswith(" ...")
@@ -222,15 +222,15 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
     assert all(item.is_active for item in draw() if item.name not in needs_more)
     rigs.change(chain, mute=True)
     assert "Muted" in names(draw(only="Status"), "label")
-    of_joints = names(draw(only="Limits"), "operator") | {"joints", "pose.chain_ik_pole_add"}
+    joint_items = names(draw(only="Limits"), "operator") | {"joints", "pose.chain_ik_pole_add"}
     for item in draw():
         is_setting = item.kind in ("prop", "label") and item.name not in (
             "use_live",
             "space",
             "root",
         )
-        assert item.is_active == (not is_setting and item.name not in of_joints)
-    # Both sides of a switch are at hand.
+        assert item.is_active == (not is_setting and item.name not in joint_items)
+    # All buttons stay active, for both directions of the switch.
     for chain.mute in (False, True):
         drawn = draw(only="FK")
         buttons = [f"pose.chain_ik_{action}" for action in ("switch", "snap_target", "apply")]
@@ -241,7 +241,7 @@ def test_a_muted_chain_is_greyed_out_and_its_row_is_not():
 
 
 @pytest.mark.parametrize("name", ["spine.003", "neck", "tail.002"])
-def test_what_stands_on_nothing_is_not_offered_to_be_planted(name):
+def test_chains_that_cannot_stand_are_not_offered_for_planting(name):
     ob, chain = make_active_arm()
     assert "planted" in names(draw(only="FK"))
     assert "pose.chain_ik_plant" in names(draw(), "operator")
@@ -250,7 +250,7 @@ def test_what_stands_on_nothing_is_not_offered_to_be_planted(name):
     assert "planted" not in names(draw(only="FK"))
     assert "influence" in names(draw(only="FK"))
     assert "pose.chain_ik_plant" not in names(draw(), "operator")
-    # Of a body, the button is for all chains.
+    # The button is for all chains of the armature, so a leg is enough to show it.
     rigs.add_bones(ob, [(2, 0, 0), (2, -0.1, 1), (2, 0, 2)], prefix="Leg")
     rigs.add_chain(ob, "Leg.1", rigs.make_empty("Foot", (2, 0.3, 1.6)))
     rigs.updated()
@@ -258,14 +258,14 @@ def test_what_stands_on_nothing_is_not_offered_to_be_planted(name):
     assert "pose.chain_ik_plant" in names(draw(), "operator")
 
 
-def test_what_acts_is_shown_only_for_the_solver_that_it_acts_in_and_a_creature_by_its_name():
+def test_force_settings_are_shown_only_for_the_force_solver_and_a_creature_by_its_name():
     _, chain = make_active_arm()
     assert "gravity" not in names(draw())
     assert not chain.is_property_set("force")
     chain.solver = "FORCE"
     drawn = draw(only="Force") + draw(only="Creature")
-    own = {each.identifier for each in chain.force.bl_rna.properties}
-    assert names(drawn) == own - {"rna_type", "name", "creature"}
+    settings = {prop.identifier for prop in chain.force.bl_rna.properties}
+    assert names(drawn) == settings - {"rna_type", "name", "creature"}
     assert names(drawn, "operator") == {f"pose.chain_ik_creature_{do}" for do in ("load", "save")}
     active = {item.name: item.is_active for item in drawn}
     assert (active["stiffness_root"], active["ease"]) == (True, False)
@@ -283,7 +283,7 @@ SLIDES = {"use_slide", "slide_min", "slide_max"}
 
 @pytest.fixture
 def arm() -> bpy.types.Object:
-    """Return an active armature of three bones in pose mode, with a chain on the first two."""
+    """An active armature of three bones in pose mode, with a chain on the first two."""
     ob = rigs.make_rig(((0, 0, 0), (0.2, -0.5, 1), (0, 0, 2), (0.1, 0.3, 2.5)))
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(), solver="NEWTON")
     select_objects(active=ob)
@@ -292,22 +292,22 @@ def arm() -> bpy.types.Object:
     return ob
 
 
-def shown(ob: bpy.types.Object, bone: str) -> list:
+def draw_bone_tab(ob: bpy.types.Object, bone: str) -> list:
     ob.data.bones.active = ob.data.bones[bone]
     with bpy.context.temp_override(object=ob, active_object=ob, bone=ob.data.bones[bone]):
         return draw_panel(bpy.types.BONE_PT_chain_ik)
 
 
 def test_a_bone_that_no_chain_drives_has_no_panel_and_one_without_a_joint_offers_one(arm):
-    drawn = shown(arm, "Bone.0")
+    drawn = draw_bone_tab(arm, "Bone.0")
     labels = [item.name for item in drawn if item.kind == "label"]
     assert labels == ["Chain", "Uses the locks and limits above"]
     assert names(drawn, "operator") == {"pose.chain_ik_joint_add"}
     assert not names(drawn)
-    assert not shown(arm, "Bone.2")
+    assert not draw_bone_tab(arm, "Bone.2")
     arm.chain_ik.chains.remove(0)
-    assert not shown(arm, "Bone.0")
-    # Nor has a pinned bone of another armature one.
+    assert not draw_bone_tab(arm, "Bone.0")
+    # A pinned bone of an armature that is not active has no panel either.
     other = rigs.make_rig(name="Other")
     with bpy.context.temp_override(object=arm, active_object=other, bone=arm.data.bones["Bone.0"]):
         assert not draw_panel(bpy.types.BONE_PT_chain_ik)
@@ -318,33 +318,33 @@ def test_the_joint_of_a_bone_has_the_fields_that_count_and_is_shown_with_the_one
     joint = chain.joints.add()
     joint.bone = "Bone.0"
     for joint.kind, fields in FIELDS.items():
-        drawn = shown(arm, "Bone.0")
+        drawn = draw_bone_tab(arm, "Bone.0")
         assert names(drawn) == {"kind", "relative_to"} | SLIDES | fields
     assert not names(drawn, "operator")
-    assert not names(shown(arm, "Bone.1"))
+    assert not names(draw_bone_tab(arm, "Bone.1"))
     joint.kind, joint.relative_to = "BALL", "CHILD"
-    drawn = shown(arm, "Bone.1")
+    drawn = draw_bone_tab(arm, "Bone.1")
     assert "Held by the joint of Bone.0" in names(drawn, "label")
     assert "min_x" in names(drawn)
     assert names(drawn, "operator") == {"pose.chain_ik_joint_add"}
-    active = {item.name: item.is_active for item in shown(arm, "Bone.0")}
+    active = {item.name: item.is_active for item in draw_bone_tab(arm, "Bone.0")}
     assert (active["kind"], active["use_limit_x"], active["min_x"]) == (True, True, False)
     chain.use_limits = False
-    drawn = shown(arm, "Bone.0")
+    drawn = draw_bone_tab(arm, "Bone.0")
     assert not any(item.is_active for item in drawn if item.kind == "prop")
     assert "Limits are off in this chain" in names(drawn, "label")
     chain.use_limits, chain.mute = True, True
-    assert not any(item.is_active for item in shown(arm, "Bone.0"))
+    assert not any(item.is_active for item in draw_bone_tab(arm, "Bone.0"))
     chain.solver = "FOLLOW"
-    found = names(shown(arm, "Bone.0"))
-    assert "min_x" in found
-    assert found.isdisjoint(SLIDES | {"stiffness_x"})
+    shown = names(draw_bone_tab(arm, "Bone.0"))
+    assert "min_x" in shown
+    assert shown.isdisjoint(SLIDES | {"stiffness_x"})
 
 
-def test_a_bone_of_two_chains_shows_the_active_one_first_and_each_button_adds_to_its_own(arm):
+def test_a_bone_of_two_chains_shows_the_active_one_first_and_each_button_adds_to_its_chain(arm):
     rigs.add_chain(arm, "Bone.2", rigs.make_empty("Far"), solver="NEWTON", name="Whole")
     for arm.chain_ik.active_index, expected in ((1, ["Whole", "Chain"]), (0, ["Chain", "Whole"])):
-        labels = [item.name for item in shown(arm, "Bone.0") if item.kind == "label"]
+        labels = [item.name for item in draw_bone_tab(arm, "Bone.0") if item.kind == "label"]
         assert [text for text in labels if text in expected] == expected
     arm.data.bones.active = arm.data.bones["Bone.0"]
     bone = arm.pose.bones["Bone.0"]

@@ -1,7 +1,7 @@
-"""One Blender session of a person who installs the zip, uses it and switches it off.
+"""One Blender session that installs the zip, uses the extension and disables it.
 
-Started by test_package.py in a process of its own, with the zip as the last argument. Prints one
-line of JSON behind MARK.
+test_package.py starts it in a new process, with the zip as the last argument. It prints MARK and
+its results as JSON in one line.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-# Blender puts neither the checkout nor, in the application, this folder on its path.
+# Blender does not add the checkout to the path. The application does not add this folder either.
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from scripts.common.blender_process import run
@@ -29,35 +29,35 @@ def distance(ob: bpy.types.Object, target: bpy.types.Object) -> float:
 
 
 def use_chain() -> dict[str, object]:
-    """Make a chain as a script does, bake a moving target, and return how far the tip is."""
+    """Make a chain as a script does, bake a moving target, and return distances and other facts."""
     ob, target = rigs.make_arm(PLACE, solver="TWO_BONE")
     chain = ob.chain_ik.chains[0]
-    seen = {"distance": distance(ob, target), "status": str(chain.status)}
+    facts = {"distance": distance(ob, target), "status": str(chain.status)}
     rigs.key(target, "location", {1: PLACE, 10: (-0.8, *PLACE[1:])})
     bpy.ops.pose.chain_ik_bake(which="ALL", frame_start=1, frame_end=10, mute=True)
     distances = []
     for frame in range(1, 11):
         bpy.context.scene.frame_set(frame)
         distances.append(distance(ob, target))
-    seen |= {"baked_distance": max(distances), "is_muted": chain.mute}
+    facts |= {"baked_distance": max(distances), "is_muted": chain.mute}
     bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")
-    return {**seen, "creature": json.loads(chain.force.creature)["name"]}
+    return {**facts, "creature": json.loads(chain.force.creature)["name"]}
 
 
 def use_preferences() -> dict[str, object]:
-    """Prefer something else, add a chain as its button does, and compare solvers on it."""
-    own = bpy.context.preferences.addons[MODULE].preferences
-    seen: dict[str, object] = {"usual_solver": str(own.solver), "usual_log": str(own.log_level)}
-    own.solver_of_two, own.pole, own.control, own.log_level = "CCD", "NEVER", "EMPTY", "DEBUG"
+    """Change the preferences, add a chain with the operator, and compare solvers on it."""
+    user = bpy.context.preferences.addons[MODULE].preferences
+    facts: dict[str, object] = {"usual_solver": str(user.solver), "usual_log": str(user.log_level)}
+    user.solver_of_two, user.pole, user.control, user.log_level = "CCD", "NEVER", "EMPTY", "DEBUG"
     ob = rigs.make_rig(name="Other")
     bpy.ops.pose.chain_ik_add(tip="Bone.1")
     chain = ob.chain_ik.chains[0]
     added = {"solver": chain.solver, "pole": chain.pole_target, "bone": chain.subtarget}
     bpy.ops.pose.chain_ik_compare()
     rows = bpy.context.window_manager.chain_ik.solvers
-    seen["compared"] = {row.name: row.residual for row in rows}
+    facts["compared"] = {row.name: row.residual for row in rows}
     logger = logging.getLogger(MODULE)
-    return {**seen, "added": added, "log": logger.level, "writes": len(logger.handlers)}
+    return {**facts, "added": added, "log": logger.level, "writes": len(logger.handlers)}
 
 
 def main(zip_path: str) -> None:
@@ -66,19 +66,19 @@ def main(zip_path: str) -> None:
     bpy.ops.extensions.package_install_files(
         repo="user_default", filepath=zip_path, enable_on_install=True
     )
-    seen: dict[str, object] = {
+    facts: dict[str, object] = {
         "enabled": MODULE in bpy.context.preferences.addons,
         "user_folder": bpy.utils.resource_path("USER"),
     }
-    seen.update(use_chain())
-    seen.update(use_preferences())
+    facts.update(use_chain())
+    facts.update(use_preferences())
     in_use = list_traces()
-    seen["kinds_in_use"] = [kind for kind in before if in_use[kind] != before[kind]]
+    facts["kinds_in_use"] = [kind for kind in before if in_use[kind] != before[kind]]
     bpy.ops.preferences.addon_disable(module=MODULE)
-    seen["writes_after"] = len(logging.getLogger(MODULE).handlers)
-    seen["left_behind"] = left_behind(before, list_traces())
-    seen["left_translations"] = has_translations(MODULE)
-    print(MARK + json.dumps(seen))
+    facts["writes_after"] = len(logging.getLogger(MODULE).handlers)
+    facts["left_behind"] = left_behind(before, list_traces())
+    facts["left_translations"] = has_translations(MODULE)
+    print(MARK + json.dumps(facts))
 
 
 if __name__ == "__main__":

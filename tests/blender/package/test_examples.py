@@ -1,4 +1,4 @@
-"""The example files, which open with chains that follow and a note of what to try, and the demo."""
+"""The example files, which open with live chains and a note on what to try, and the demo."""
 
 import dataclasses
 import os
@@ -16,9 +16,9 @@ CHAINS = {"arm": 1, "spider": 8, "snake": 1, "dragon_neck": 1, "crowd": 200}
 CHAINS |= {"reach_for_a_shelf": 8, "climb_a_ladder": 8}
 NAMES = tuple(CHAINS)
 FRAMES, DEMO_FRAMES = (1, 2, 9, 24), (1, 21, 69, 93)
-LARGEST = 600_000  # bytes: they are downloaded
-HEIGHT = 1.77  # metres, of the person
-HELD = 2e-5  # how far what is pinned may be from its target, as a share of the height
+MAX_FILE_SIZE = 600_000  # bytes: people download the files
+HEIGHT = 1.77  # metres, height of the person
+PIN_TOLERANCE = 2e-5  # share of the height: largest change in the matrix of a pinned bone
 
 pytestmark = pytest.mark.slow
 
@@ -38,29 +38,29 @@ def demo_scene(scripts):
 
 
 @pytest.fixture(scope="module")
-def made(scene, tmp_path_factory):
-    folder, done = tmp_path_factory.mktemp("examples"), {}
+def make_example(scene, tmp_path_factory):
+    folder, built = tmp_path_factory.mktemp("examples"), {}
 
     def make(name: str) -> Path:
-        if name not in done:
+        if name not in built:
             scene.studio.build(scene.EXAMPLES[name])
-            done[name] = folder / f"{name}.blend"
-            scene.studio.save(done[name])
-        return done[name]
+            built[name] = folder / f"{name}.blend"
+            scene.studio.save(built[name])
+        return built[name]
 
     return make
 
 
-def opened(path: Path) -> list[bpy.types.Object]:
+def open_rigs(path: Path) -> list[bpy.types.Object]:
     bpy.ops.wm.open_mainfile(filepath=str(path))
     return [item for item in bpy.context.scene.objects if item.type == "ARMATURE"]
 
 
 @pytest.mark.oldest
 @pytest.mark.parametrize("name", NAMES)
-def test_its_chains_follow_their_targets_and_come_back_when_it_is_played_again(made, scene, name):
+def test_its_chains_follow_their_targets_and_come_back_when_played_again(make_example, scene, name):
     assert tuple(scene.EXAMPLES) == NAMES
-    rigs = opened(made(name))
+    rigs = open_rigs(make_example(name))
     first, again = scene.playing.play(FRAMES), scene.playing.play(FRAMES).tips
     assert len(first.gaps) == CHAINS[name] * len(FRAMES)
     assert scene.faults(scene.EXAMPLES[name], first) == []
@@ -74,7 +74,7 @@ def test_its_chains_follow_their_targets_and_come_back_when_it_is_played_again(m
         bpy.context.scene.frame_set(20)
         body = rigs[0].evaluated_get(bpy.context.view_layer.depsgraph).pose.bones["Body"]
         assert not np.allclose(np.array(body.matrix_basis), np.eye(4), atol=1e-3)
-    # Without its chains it misses: else the targets would be where the bones are anyway.
+    # Without its chains it misses; otherwise the targets would be where the bones are anyway.
     for rig in rigs:
         for chain in rig.chain_ik.chains:
             chain.mute = True
@@ -87,21 +87,21 @@ def test_its_chains_follow_their_targets_and_come_back_when_it_is_played_again(m
 
 @pytest.mark.oldest
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_small_and_opens_on_our_tab_with_a_note_and_what_that_says_to_grab(
-    made, scene, tmp_path, name
+def test_it_is_small_and_opens_on_our_tab_with_a_note_and_the_control_that_it_names(
+    make_example, scene, tmp_path, name
 ):
-    """Blender 5.0 keeps no selection of bones that an older one has saved; of objects it does."""
-    rigs, control = opened(made(name)), scene.EXAMPLES[name].control
+    """Blender 5.0 drops the bone selection of older files, but keeps the selection of objects."""
+    rigs, control = open_rigs(make_example(name)), scene.EXAMPLES[name].control
     item = bpy.context.active_object
-    assert made(name).stat().st_size <= LARGEST
+    assert make_example(name).stat().st_size <= MAX_FILE_SIZE
     assert bpy.context.scene.camera is not None
     assert not bpy.data.libraries
-    assert all(each.users for each in (*bpy.data.materials, *bpy.data.meshes, *bpy.data.actions))
+    assert all(block.users for block in (*bpy.data.materials, *bpy.data.meshes, *bpy.data.actions))
     (editor,) = (area for area in bpy.context.screen.areas if area.type == "TEXT_EDITOR")
     note = editor.spaces.active.text.as_string()
     assert all(word in note for word in ("Press Space", "LOOK AT", "TRY", "tab Chain IK"))
-    told = r"is selected: press G" if name == "crowd" else r"Click the (box|ball|oval) [^.]*press G"
-    assert re.search(rf"1\. Stop playing\. [^.]*{told}", note.replace("\n", " "))
+    hint = r"is selected: press G" if name == "crowd" else r"Click the (box|ball|oval) [^.]*press G"
+    assert re.search(rf"1\. Stop playing\. [^.]*{hint}", note.replace("\n", " "))
     assert ("selected" in note) == (name == "crowd")
     assert editor.spaces.active.show_word_wrap
     (viewport,) = (area for area in bpy.context.screen.areas if area.type == "VIEW_3D")
@@ -111,24 +111,24 @@ def test_it_is_small_and_opens_on_our_tab_with_a_note_and_what_that_says_to_grab
         assert item.data.bones.active.name == control
         assert [bone.name for bone in bpy.context.selected_pose_bones] == [control]
     else:
-        assert [each.name for each in bpy.context.selected_objects] == [control] == [item.name]
+        assert [ob.name for ob in bpy.context.selected_objects] == [control] == [item.name]
     path = tmp_path / "plain.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=False, copy=True)
-    # Without a window Blender does not tell tabs; in files they are 64 bytes, filled with zeros.
+    # Without a window Blender reports no tabs; files store them in 64 bytes, padded with zeros.
     assert path.read_bytes().count(b"Chain IK".ljust(64, b"\0")) == 1
 
 
 def grips(rig: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return the evaluated matrices of hands or feet whose chains are pinned, by chain."""
+    """Return the evaluated matrices of hands and feet with pinned chains, by chain."""
     bones = rig.evaluated_get(bpy.context.view_layer.depsgraph).pose.bones
-    ends = {f"Arm.{side}": f"hand.{side}" for side in "LR"}
-    ends |= {f"Leg.{side}": f"foot.{side}" for side in "LR"}
-    pinned = (name for name in ends if rig.chain_ik.chains[name].use_pin)
-    return {name: np.array(bones[ends[name]].matrix) for name in pinned}
+    end_bones = {f"Arm.{side}": f"hand.{side}" for side in "LR"}
+    end_bones |= {f"Leg.{side}": f"foot.{side}" for side in "LR"}
+    pinned = (name for name in end_bones if rig.chain_ik.chains[name].use_pin)
+    return {name: np.array(bones[end_bones[name]].matrix) for name in pinned}
 
 
-def test_feet_stay_while_a_hand_reaches_for_the_shelf(made):
-    (rig,) = opened(made("reach_for_a_shelf"))
+def test_feet_stay_while_a_hand_reaches_for_the_shelf(make_example):
+    (rig,) = open_rigs(make_example("reach_for_a_shelf"))
     bpy.context.scene.frame_set(1)
     before = grips(rig)
     assert set(before) == {"Leg.L", "Leg.R"}
@@ -137,44 +137,44 @@ def test_feet_stay_while_a_hand_reaches_for_the_shelf(made):
     for frame in range(9, 98, 8):
         bpy.context.scene.frame_set(frame)
         for name, matrix in grips(rig).items():
-            assert np.abs(matrix - before[name]).max() <= HELD * HEIGHT, (frame, name)
+            assert np.abs(matrix - before[name]).max() <= PIN_TOLERANCE * HEIGHT, (frame, name)
     bpy.context.scene.frame_set(49)
     shoulder = rig.data.bones["upper_arm.L"].head_local
     target = rig.pose.bones[hand.subtarget].matrix.translation
-    # Farther than the arm alone reaches from where the shoulder is at rest.
+    # The target is farther from the rest position of the shoulder than the arm alone reaches.
     assert (target - shoulder).length > arm + 0.1
     assert hand.status.startswith("Reached")
 
 
-def test_what_holds_on_to_the_ladder_stays_until_it_lets_go(made):
-    (rig,) = opened(made("climb_a_ladder"))
-    held, swings = {}, set()
+def test_hands_and_feet_stay_on_the_ladder_until_they_let_go(make_example):
+    (rig,) = open_rigs(make_example("climb_a_ladder"))
+    starts, swings = {}, set()
     for frame in range(1, 98, 6):
         bpy.context.scene.frame_set(frame)
-        found = grips(rig)
-        for name, matrix in found.items():
-            start = held.setdefault(name, matrix)
-            assert np.abs(matrix - start).max() <= HELD * HEIGHT, (frame, name)
-        for name in set(held) - set(found):
+        pinned = grips(rig)
+        for name, matrix in pinned.items():
+            start = starts.setdefault(name, matrix)
+            assert np.abs(matrix - start).max() <= PIN_TOLERANCE * HEIGHT, (frame, name)
+        for name in set(starts) - set(pinned):
             swings.add(name)
-            del held[name]
-        assert len(found) >= 3, frame
+            del starts[name]
+        assert len(pinned) >= 3, frame
     assert swings == {"Arm.L", "Arm.R", "Leg.L", "Leg.R"}
 
 
-def test_a_hundred_copies_share_their_data_and_play_in_real_time(made):
-    rigs = opened(made("crowd"))
+def test_a_hundred_copies_share_their_data_and_play_in_real_time(make_example):
+    rigs = open_rigs(make_example("crowd"))
     bodies = [item for item in bpy.context.scene.objects if item.name.startswith("Person")]
     assert len(rigs) == 100
     assert len({rig.data for rig in rigs}) == 1
     assert len({item.data for item in bodies if item.type == "MESH"}) == 1
-    scene, spent = bpy.context.scene, []
+    scene, times = bpy.context.scene, []
     for frame in range(1, 25):
         start = time.process_time()
         scene.frame_set(frame)
-        spent.append(time.process_time() - start)
-    # The least, and of this process alone: other programs on the machine are not judged here.
-    assert min(spent) <= 1.0 / scene.render.fps
+        times.append(time.process_time() - start)
+    # The shortest process time: other programs on the machine must not fail this test.
+    assert min(times) <= 1.0 / scene.render.fps
 
 
 SAVING = """
@@ -197,7 +197,7 @@ blender_process.run(save)
 
 @pytest.fixture(scope="module")
 def old_files(tmp_path_factory):
-    """A folder with the files as the oldest Blender saves them, for people who have it."""
+    """The folder of the example files, saved by the oldest Blender that is supported."""
     python = ROOT / ".venv" / "bpy-4.2" / "bin" / "python"
     if not python.exists():
         pytest.skip("there is no .venv/bpy-4.2 to save files of an older Blender with")
@@ -210,7 +210,7 @@ def old_files(tmp_path_factory):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_of_the_oldest_blender_follows_here(scene, old_files, name):
-    opened(old_files / f"{name}.blend")
+    open_rigs(old_files / f"{name}.blend")
     assert bpy.data.version[:2] == (4, 2)
     control = scene.EXAMPLES[name].control
     if control in bpy.context.scene.objects:
@@ -238,7 +238,7 @@ def test_limbs_follow_with_every_solver_live_in_the_saved_file_and_not_when_they
     played = demo_scene.playing.play(DEMO_FRAMES)
     assert len(played.gaps) == len(DEMO_FRAMES) * len(demo_scene.LIMBS)
     assert played.worst <= 1e-4
-    # Else following would prove nothing.
+    # Otherwise the gaps above would prove nothing.
     demo_scene.mute(bpy.data.objects["Figure"], True)
     gaps = demo_scene.playing.play(DEMO_FRAMES).gaps
     for limb in demo_scene.LIMBS:
@@ -255,6 +255,6 @@ def test_creatures_move_to_their_targets_and_their_bones_keep_their_lengths(demo
         lengths = np.array([bone.length for bone in rig.data.bones])
         posed = [(bone.tail - bone.head).length for bone in rig.evaluated_get(graph).pose.bones]
         np.testing.assert_allclose(posed, lengths, rtol=1e-5)
-        # The neck eases: its tip comes nearer.
+        # The neck eases: its tip only approaches its target.
         allowed = 0.8 * gaps[1, name, name] if name == "neck" else 1e-5 * lengths.sum()
         assert gaps[5, name, name] <= allowed, name

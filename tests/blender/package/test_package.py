@@ -1,4 +1,4 @@
-"""The zip that people install: it works, runs no code that is not trusted, and leaves no trace."""
+"""The zip that people install: it works, runs only trusted code, and leaves no trace."""
 
 import json
 import os
@@ -15,10 +15,10 @@ import pytest
 from blender_ik_addon.cli import jobs
 from tests.blender.command_line.command_lines import (
     LAST,
-    contents,
     make_rope,
     make_scene,
-    results_of,
+    read_bake,
+    read_results,
     save,
 )
 from tests.blender.live.traces import KINDS_IN_USE
@@ -29,12 +29,12 @@ SESSION = Path(__file__).with_name("package_session.py")
 MARK = "CHAIN_IK_SESSION "
 
 
-def command_on(file: Path, *arguments: object, flags: Sequence[str] = ()) -> list[str]:
-    """Return what starts a command of an installed zip, with flags that stand before the file."""
-    given = [str(each) for each in arguments]
+def make_command(file: Path, *arguments: object, flags: Sequence[str] = ()) -> list[str]:
+    """Return the command line of a command of an installed zip; flags come before the file."""
+    texts = [str(argument) for argument in arguments]
     if bpy.app.binary_path:
-        return [bpy.app.binary_path, "-b", *flags, str(file), "-c", "chain_ik", *given]
-    return [sys.executable, "-m", "chain_ik", *flags, str(file), *given]
+        return [bpy.app.binary_path, "-b", *flags, str(file), "-c", "chain_ik", *texts]
+    return [sys.executable, "-m", "chain_ik", *flags, str(file), *texts]
 
 
 def run(command: list[str], variables: dict[str, str], folder: Path = ROOT) -> str:
@@ -51,8 +51,8 @@ def run(command: list[str], variables: dict[str, str], folder: Path = ROOT) -> s
     return process.stdout
 
 
-def of_user(folder: Path) -> dict[str, str]:
-    """Return environment variables for which a folder holds what Blender keeps for a user."""
+def user_variables(folder: Path) -> dict[str, str]:
+    """Return environment variables that make a folder Blender's user folder."""
     return {
         **os.environ,
         "BLENDER_USER_RESOURCES": str(folder / "user"),
@@ -62,10 +62,10 @@ def of_user(folder: Path) -> dict[str, str]:
 
 def install(zip_path: Path, folder: Path) -> dict[str, str]:
     """Install a zip for a user, and return the environment variables of its processes."""
-    variables = of_user(folder)
+    variables = user_variables(folder)
     if bpy.app.binary_path:
-        asked = ["-c", "extension", "install-file", "-r", "user_default", "-e", str(zip_path)]
-        run([bpy.app.binary_path, "-b", *asked], variables)
+        arguments = ["-c", "extension", "install-file", "-r", "user_default", "-e", str(zip_path)]
+        run([bpy.app.binary_path, "-b", *arguments], variables)
     else:
         zipfile.ZipFile(zip_path).extractall(folder / "chain_ik")
         variables["PYTHONPATH"] = str(folder)
@@ -74,15 +74,15 @@ def install(zip_path: Path, folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory) -> dict:
-    """What package_session.py saw with a freshly built zip and an empty user folder."""
+    """The results of package_session.py with a freshly built zip and an empty user folder."""
     folder = tmp_path_factory.mktemp("package")
     is_application = bool(bpy.app.binary_path)
     blender = [bpy.app.binary_path, "--background", "--python-exit-code", "1", "--python"]
     builder = [sys.executable, str(ROOT / "scripts" / "build_extension.py")]
-    run([*builder, "--output", str(folder)], of_user(folder))
+    run([*builder, "--output", str(folder)], user_variables(folder))
     (zip_path,) = folder.glob("chain_ik-*.zip")
     start = [*blender, str(SESSION), "--"] if is_application else [sys.executable, str(SESSION)]
-    output = run([*start, str(zip_path)], of_user(folder))
+    output = run([*start, str(zip_path)], user_variables(folder))
     (line,) = (line for line in output.splitlines() if line.startswith(MARK))
     return {**json.loads(line.removeprefix(MARK)), "folder": str(folder), "zip": zip_path}
 
@@ -94,13 +94,13 @@ def test_the_installed_extension_works_and_leaves_nothing_behind(session):
     assert session["is_muted"]
     assert session["baked_distance"] < 1e-5
     assert session["creature"] == "Snake"
-    # New chains and logs are as the preferences say, until it is disabled.
+    # New chains and logs follow the preferences until the extension is disabled.
     assert (session["usual_solver"], session["usual_log"]) == ("NEWTON", "WARNING")
     assert session["added"] == {"solver": "CCD", "pole": None, "bone": ""}
     assert (session["log"], session["writes"], session["writes_after"]) == (10, 1, 0)
     assert len(session["compared"]) == 9
     assert all(0.0 <= residual < 1e-4 for residual in session["compared"].values())
-    # Else the session could not see what it looks for.
+    # Otherwise the session could not see the traces that it looks for.
     assert set(KINDS_IN_USE) <= set(session["kinds_in_use"])
     assert session["left_behind"] == {}
     assert not session["left_translations"]
@@ -121,7 +121,7 @@ needs_application = pytest.mark.skipif(
     not bpy.app.binary_path, reason="Blender as a module reads no preferences and no startup files"
 )
 KINDS = {"driver", "text", "handler"}
-# A part of two processes begins after it.
+# The frame at which the driver's object is shown. The second of two parts begins after it.
 APPEARS_AT = 4
 TEXT = """
 import bpy
@@ -152,7 +152,7 @@ def program(session, tmp_path_factory) -> dict[str, str]:
 
 
 def make_file(folder: Path, kinds: set[str] = KINDS) -> Path:
-    """Return a file with code in a driver that sleeps at first, in a text and in its handler."""
+    """Return a file with code in a driver, inactive at first, in a text and in its handler."""
     make_scene()
     make_rope("Rope", 6.0)
     marks = folder / "marks"
@@ -172,9 +172,9 @@ def make_file(folder: Path, kinds: set[str] = KINDS) -> Path:
 def run_kinds(program: dict[str, str], file: Path, name: str, *flags: str) -> set[str]:
     for mark in (file.parent / "marks").iterdir():
         mark.unlink()
-    command = command_on(file, *COMMANDS[name], flags=flags)
+    command = make_command(file, *COMMANDS[name], flags=flags)
     if not bpy.app.binary_path:
-        # Python looks first in the folder in which it starts, unless it is told not to.
+        # Without -P, Python looks for modules first in the folder in which it starts.
         module = f"open({str(file.parent / 'marks' / 'module')!r}, 'a').close()"
         (file.parent / "json.py").write_text(module)
         command.insert(1, "-P")
@@ -186,9 +186,9 @@ def run_kinds(program: dict[str, str], file: Path, name: str, *flags: str) -> se
 @pytest.mark.oldest
 @pytest.mark.parametrize(("name", "kinds"), [("solve", KINDS), ("report, two jobs", {"driver"})])
 def test_no_command_runs_code_of_a_file_that_is_not_trusted(program, tmp_path, name, kinds):
-    """A text is refused as the file opens; nothing is refused of a driver while it sleeps.
+    """Blender refuses the text when it opens the file, but nothing of a driver that is inactive.
 
-    Nor do parts of a command import what lies in the folder in which they start.
+    Parts of a command do not import modules of the folder in which they start either.
     """
     assert run_kinds(program, make_file(tmp_path, kinds), name) == set()
 
@@ -198,10 +198,10 @@ def test_no_command_runs_code_of_a_file_that_is_not_trusted(program, tmp_path, n
 def test_the_command_line_of_the_zip_bakes_and_runs_the_code_of_a_file_that_is_trusted(
     program, tmp_path
 ):
-    """Without it the test above would see nothing."""
+    """Otherwise the test above would prove nothing: marks must appear when code runs."""
     assert run_kinds(program, make_file(tmp_path), "bake, two jobs", "-y") == KINDS
-    assert len(results_of((tmp_path / "out.json").read_text("utf-8"))["Arm"]) == LAST
-    assert all(len(keys) == LAST for keys in contents(tmp_path / "out.blend")["Rig 0"][0].values())
+    assert len(read_results((tmp_path / "out.json").read_text("utf-8"))["Arm"]) == LAST
+    assert all(len(keys) == LAST for keys in read_bake(tmp_path / "out.blend")["Rig 0"][0].values())
 
 
 @pytest.mark.slow
@@ -211,23 +211,23 @@ def test_the_command_line_of_the_zip_bakes_and_runs_the_code_of_a_file_that_is_t
 def test_parts_trust_as_the_preferences_say(session, tmp_path, is_excluded):
     file = make_file(tmp_path)
     excluded = f"paths.new().path = {str(tmp_path)!r}" if is_excluded else "paths"
-    prefer = (
+    set_preferences = (
         "import bpy; preferences = bpy.context.preferences;"
         " preferences.filepaths.use_scripts_auto_execute = True;"
         f" paths = preferences.autoexec_paths; {excluded}; bpy.ops.wm.save_userpref()"
     )
-    own = install(session["zip"], tmp_path)
-    run([bpy.app.binary_path, "-b", "--python-expr", prefer], own)
+    variables = install(session["zip"], tmp_path)
+    run([bpy.app.binary_path, "-b", "--python-expr", set_preferences], variables)
     expected = set() if is_excluded else KINDS
     for name in ("report, two jobs", "solve"):
-        assert run_kinds(own, file, name) == expected
+        assert run_kinds(variables, file, name) == expected
 
 
 @pytest.mark.slow
 @pytest.mark.oldest
 @needs_application
-def test_parts_of_a_factory_startup_start_so_too(program, tmp_path):
-    """They would load the user's add-ons and preferences."""
+def test_parts_of_a_factory_startup_start_with_factory_settings_too(program, tmp_path):
+    """Otherwise they would load the user's add-ons and preferences."""
     start = jobs.start_command()
     assert start[2:5] == ["--factory-startup", "--addons", "blender_ik_addon"]
     file = make_file(tmp_path, {"driver"})

@@ -1,4 +1,4 @@
-"""Creatures: shipped ones load and solve, files come back the same, and bad ones say what to do."""
+"""Creatures: shipped ones load and solve, saved files load the same, and bad files are refused."""
 
 import json
 import math
@@ -38,7 +38,7 @@ CUSTOM = {
 
 
 def make_creature(count: int = 6, **settings: object):
-    """Return an object that is active, with a chain toward its target, and both."""
+    """Return an active armature object, the target of its chain, and the chain."""
     ob = rigs.make_rig(rigs.zigzag(count))
     share = count / 6.0
     target = rigs.make_empty("Target", (1.2 * share, 1.5 * share, 2.5 * share))
@@ -50,20 +50,20 @@ def make_creature(count: int = 6, **settings: object):
 @pytest.mark.parametrize(
     ("name", "count"), [("SNAKE", 9), ("DINOSAUR_NECK", 17), ("HANGING_ARM", 3)]
 )
-def test_shipped_creatures_load_and_stand_as_the_core_says(name, count):
+def test_shipped_creatures_load_and_pose_the_chain_as_the_core_does(name, count):
     ob, target, chain = make_creature(count)
     press(load, creature=name)
     assert chain.solver == "FORCE"
     creature = parse_creature((FOLDER / f"{name.lower()}.json").read_text(encoding="utf-8"))
     lengths = bone_lengths(ob)
-    held = core_chain(ob, creature.forces(lengths), creature.kinds(count))
-    solution = solve(held, Goal(rigs.position(target)), SolveOptions(Solver.FORCE))
+    reference = core_chain(ob, creature.forces(lengths), creature.kinds(count))
+    solution = solve(reference, Goal(rigs.position(target)), SolveOptions(Solver.FORCE))
     assert_positions_close(joints_of(ob), solution.joint_positions, 2e-6 * lengths.sum())
     rigs.assert_reaches(ob, f"Bone.{count - 1}", target)
     assert chain.status.startswith("Reached"), chain.status
 
 
-def test_a_file_with_curves_comes_back_the_same(tmp_path):
+def test_a_file_with_curves_is_saved_as_it_was_loaded(tmp_path):
     _, _, chain = make_creature()
     source, copy = tmp_path / "tail.json", tmp_path / "copy.json"
     source.write_text(json.dumps(CUSTOM), encoding="utf-8")
@@ -78,7 +78,7 @@ def test_a_file_with_curves_comes_back_the_same(tmp_path):
     assert json.loads(copy.read_text(encoding="utf-8"))["gravity"] == 0.5
 
 
-def test_numbers_come_back_as_numbers(tmp_path):
+def test_numbers_of_the_panel_are_saved_and_loaded(tmp_path):
     ob, _, chain = make_creature(solver="FORCE")
     chain.name = "Neck"
     give(chain, stiffness_root=4.1, stiffness_tip=0.3, mass=1.7, gravity=0.2)
@@ -86,11 +86,11 @@ def test_numbers_come_back_as_numbers(tmp_path):
     pose = rigs.pose(ob, rigs.updated())
     path = tmp_path / "neck.json"
     assert save(filepath=str(path)) == {"FINISHED"}
-    told = json.loads(path.read_text(encoding="utf-8"))
-    assert told["name"] == "Neck"
-    assert told["stiffness"] == [4.1, 0.3]
-    assert told["gravity"] == 0.2
-    assert told["comfort"]["x"] == [[-2.5, -20.0], [2.5, 20.0]]
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert content["name"] == "Neck"
+    assert content["stiffness"] == [4.1, 0.3]
+    assert content["gravity"] == 0.2
+    assert content["comfort"]["x"] == [[-2.5, -20.0], [2.5, 20.0]]
     chain.property_unset("force")
     press(load, creature="SNAKE")
     press(load, filepath=str(path))
@@ -106,12 +106,12 @@ def test_a_creature_is_edited_as_a_text_of_blender_and_edits_not_loaded_are_not_
     press(load, creature="DINOSAUR_NECK")
     assert save(to="TEXT") == {"FINISHED"}
     text = bpy.data.texts[f"{ob.name} / Neck.json"]
-    told = json.loads(text.as_string())
-    assert told == json.loads(chain.force.creature)
+    content = json.loads(text.as_string())
+    assert content == json.loads(chain.force.creature)
     assert len(text.lines) > 5, "A line for each entry can be edited."
     pose = rigs.pose(ob)
-    told["name"], told["stiffness"] = "Giraffe", [0.1, 9]
-    edited = json.dumps(told, indent=2)
+    content["name"], content["stiffness"] = "Giraffe", [0.1, 9]
+    edited = json.dumps(content, indent=2)
     text.from_string(edited)
     assert refusal(save, to="TEXT") == (
         f"The text '{text.name}' has changes that were not loaded: choose Load > From Text, or"
@@ -119,7 +119,7 @@ def test_a_creature_is_edited_as_a_text_of_blender_and_edits_not_loaded_are_not_
     )
     assert text.as_string() == edited
     press(load, creature="TEXT")
-    assert json.loads(chain.force.creature) == told
+    assert json.loads(chain.force.creature) == content
     assert np.abs(rigs.pose(ob) - pose).max() > 0.01
     chain.force.gravity = 3.0
     assert save(to="TEXT") == {"FINISHED"}
@@ -165,7 +165,7 @@ def test_a_creature_that_cannot_be_read_is_mended_as_a_text():
     assert chain.status.startswith("Reached"), chain.status
 
 
-def test_no_creature_has_the_numbers_of_the_panel_count_again():
+def test_without_a_creature_the_numbers_of_the_panel_count_again():
     ob, _, chain = make_creature(solver="FORCE")
     plain = rigs.pose(ob)
     press(load, creature="SNAKE")
@@ -183,12 +183,12 @@ def test_a_large_file_is_refused_before_it_is_read(tmp_path):
         file.truncate(60_000_000)
     tracemalloc.start()
     assert "is larger than 1 MB" in refusal(load, filepath=str(path))
-    _, most = tracemalloc.get_traced_memory()
+    _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert most < 5_000_000
+    assert peak < 5_000_000
 
 
-def test_only_a_file_of_a_creature_can_be_loaded_and_others_change_nothing(tmp_path):
+def test_only_creature_files_can_be_loaded_and_others_change_nothing(tmp_path):
     ob, _, chain = make_creature()
     pose, path = rigs.pose(ob), tmp_path / "bad.json"
     for content, words in (
@@ -219,7 +219,7 @@ def test_a_creature_is_not_written_without_a_name(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no file names that are no text")
-def test_a_name_that_is_no_text_is_refused_and_its_file_stays(tmp_path):
+def test_a_name_that_is_not_text_is_refused_and_its_file_stays(tmp_path):
     make_creature(solver="FORCE")
     path = tmp_path / "\udcff.json"
     path.write_bytes(b"kept")
@@ -251,7 +251,7 @@ def text_of(**entries):
     return json.dumps({"creature": 1, **entries})
 
 
-def test_lists_lead_from_root_to_tip_bend_where_they_say_and_bones_weigh_by_their_lengths():
+def test_lists_go_from_root_to_tip_with_bends_at_their_places_and_masses_go_by_bone_lengths():
     forces = parse_creature(text_of(stiffness=[0, 1], mass=2)).forces([3.0, 1.0])
     np.testing.assert_allclose(forces.masses, [1.5, 0.5])
     np.testing.assert_allclose(forces.stiffness, [0.375, 0.875])
@@ -261,17 +261,17 @@ def test_lists_lead_from_root_to_tip_bend_where_they_say_and_bones_weigh_by_thei
     np.testing.assert_allclose(placed.stiffness, [1, 1, 2, 3])
 
 
-def test_what_a_file_leaves_out_are_springs_alone():
+def test_a_file_without_entries_gives_springs_alone():
     forces = parse_creature(text_of()).forces(np.ones(2))
-    told = forces.stiffness, forces.masses, forces.comfort_low, forces.comfort_high
-    for values, expected in zip(told, (1.0, 0.0, 0.0, 0.0), strict=True):
+    arrays = forces.stiffness, forces.masses, forces.comfort_low, forces.comfort_high
+    for values, expected in zip(arrays, (1.0, 0.0, 0.0, 0.0), strict=True):
         np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(forces.gravity, [0.0, 0.0, -1.0])
 
 
-def test_comfort_is_told_in_degrees():
-    told = {"x": [[-10, -20], 30], "z": [-5, 5]}
-    forces = parse_creature(text_of(comfort=told)).forces(np.ones(2))
+def test_comfort_is_in_degrees():
+    comfort = {"x": [[-10, -20], 30], "z": [-5, 5]}
+    forces = parse_creature(text_of(comfort=comfort)).forces(np.ones(2))
     np.testing.assert_allclose(np.degrees(forces.comfort_low), [[-12.5, 0, -5], [-17.5, 0, -5]])
     np.testing.assert_allclose(np.degrees(forces.comfort_high), [[30, 0, 5], [30, 0, 5]])
 
@@ -309,7 +309,7 @@ BAD = {
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("name", BAD)
-def test_bad_files_are_told_in_one_sentence_that_says_what_to_do(name):
+def test_bad_files_are_refused_in_one_sentence_that_says_what_to_do(name):
     with pytest.raises(InvalidCreatureError) as caught:
         parse_creature(BAD[name])
     assert_is_one_sentence(str(caught.value))
@@ -351,15 +351,15 @@ any_text = st.text() | json_values.map(json.dumps) | entries.map(json.dumps)
 @settings(max_examples=50)
 @given(any_text, st.integers(0, 1000), st.text(max_size=3))
 @example('{"creature": 1, "name": "\ud800"}', 0, "")
-def test_any_text_tells_a_creature_or_is_refused_in_one_sentence(text, place, inserted):
-    for told in (text, text[:place] + inserted + text[place:]):
+def test_any_text_is_a_creature_or_is_refused_in_one_sentence(text, place, inserted):
+    for variant in (text, text[:place] + inserted + text[place:]):
         try:
-            creature = parse_creature(told)
+            creature = parse_creature(variant)
         except InvalidCreatureError as error:
             assert_is_one_sentence(str(error))
         else:
-            again = parse_creature(write_creature(creature))
-            assert write_creature(again) == write_creature(creature)
-            again.name.encode("utf-8")
+            reloaded = parse_creature(write_creature(creature))
+            assert write_creature(reloaded) == write_creature(creature)
+            reloaded.name.encode("utf-8")
             for curve in (creature.stiffness, creature.mass, *np.ravel(creature.comfort)):
                 assert np.isfinite(curve.values.astype(np.float32)).all()

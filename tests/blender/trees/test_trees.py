@@ -1,4 +1,4 @@
-"""Chains that share bones, solved as one tree: what Blender's evaluated bones say of it."""
+"""Chains that share bones, solved as one tree, checked on Blender's evaluated bones."""
 
 import bpy
 import numpy as np
@@ -15,7 +15,7 @@ SEEDS = (1, 3)
 
 @pytest.mark.parametrize("solver", tree_rigs.SOLVERS)
 @pytest.mark.parametrize("make", tree_rigs.RIGS.values(), ids=tree_rigs.RIGS.keys())
-def test_all_targets_that_can_be_reached_together_are(make, solver):
+def test_targets_that_can_be_reached_together_are_all_reached(make, solver):
     rig = make().follow(solver=solver)
     for seed in SEEDS:
         rig.place(seed)
@@ -48,9 +48,9 @@ def test_bones_that_do_not_inherit_rotation_are_exact(bones, has_pole, solver):
 def test_bones_that_inherit_in_different_ways_under_a_sheared_parent_are_exact():
     rig = tree_rigs.make_y(has_root=True)
     rig.ob.pose.bones["Root.0"].scale = (1.6, 0.8, 1.1)
-    ways = {"Left.0": "AVERAGE", "Left.1": "NONE", "Right.0": "ALIGNED", "Right.1": "FIX_SHEAR"}
-    for name, inherit in ways.items():
-        rig.ob.data.bones[name].inherit_scale = inherit
+    modes = {"Left.0": "AVERAGE", "Left.1": "NONE", "Right.0": "ALIGNED", "Right.1": "FIX_SHEAR"}
+    for name, mode in modes.items():
+        rig.ob.data.bones[name].inherit_scale = mode
     rig.ob.pose.bones["Trunk.1"].scale = (0.8, 1.1, 1.4)
     rigs.change(rig.ob.pose.bones["Left.0"], location=(0.1, 0.05, -0.1))
     rig.follow(chain_count=4)
@@ -128,7 +128,7 @@ def test_influence_goes_part_of_the_way_and_without_it_a_chain_leaves_the_tree_a
 
 
 @pytest.mark.parametrize("place", [(0.5, 2.0, 1.0), (0.5, -2.0, 1.2)])
-def test_an_arm_bends_to_its_pole_also_where_fingers_go_on_from_its_hand(place):
+def test_an_arm_bends_to_its_pole_even_if_a_chain_of_fingers_continues_it(place):
     rig = tree_rigs.make_body()
     fingers = ((0.75, 0.02, 1.17), (0.79, 0.03, 1.14), (0.83, 0.02, 1.1))
     rigs.add_bones(rig.ob, fingers, prefix="Finger", parent="Arm.L.3")
@@ -154,29 +154,29 @@ NOISE = 2e-6
 
 
 @pytest.mark.parametrize("order", [("Left", "Right"), ("Right", "Left")])
-def test_muted_one_after_the_other_they_give_everything_back(order):
+def test_chains_muted_one_after_the_other_restore_all_bones(order):
     rig = tree_rigs.make_y()
     rigs.turn_bones(rig.ob, angle=0.2)
-    stood = rigs.rotations(rig.ob)
+    before = rigs.rotations(rig.ob)
     rig.follow()
     rig.place(1)
     rigs.updated()
-    # The first one takes its stored pose anew, while the other one drives the bones they share.
+    # The first chain stores its pose again while the other one drives the bones they share.
     for name, mute in ((order[0], True), (order[0], False), (order[1], True), (order[0], True)):
         rigs.change(rig.chain(name), mute=mute)
-        live = [each for each in order if not rig.chain(each).mute]
-        assert all(rig.gaps()[each] <= NOISE for each in live)
-        for bone in (f"{each}.{i}" for each in order if each not in live for i in (0, 1)):
-            np.testing.assert_allclose(rigs.rotations(rig.ob)[bone], stood[bone], atol=1e-6)
-        assert all(rig.chain(each).status == "Muted" for each in order if each not in live)
+        live = [chain for chain in order if not rig.chain(chain).mute]
+        assert all(rig.gaps()[chain] <= NOISE for chain in live)
+        for bone in (f"{chain}.{i}" for chain in order if chain not in live for i in (0, 1)):
+            np.testing.assert_allclose(rigs.rotations(rig.ob)[bone], before[bone], atol=1e-6)
+        assert all(rig.chain(chain).status == "Muted" for chain in order if chain not in live)
     for bone, channels in rigs.rotations(rig.ob).items():
-        np.testing.assert_allclose(channels, stood[bone], atol=1e-6, err_msg=bone)
+        np.testing.assert_allclose(channels, before[bone], atol=1e-6, err_msg=bone)
 
 
-def test_a_chain_added_to_a_solved_one_starts_from_what_stood_there_before():
+def test_a_chain_added_to_a_solved_one_restores_the_pose_before_both():
     rig = tree_rigs.make_y()
     rigs.turn_bones(rig.ob, angle=0.2)
-    stood = rigs.rotations(rig.ob)
+    before = rigs.rotations(rig.ob)
     tips = rig.tips
     rig.tips = {"Left": tips["Left"]}
     rig.follow()
@@ -189,7 +189,7 @@ def test_a_chain_added_to_a_solved_one_starts_from_what_stood_there_before():
         rig.chain(name).mute = True
     rigs.updated()
     for bone, channels in rigs.rotations(rig.ob).items():
-        np.testing.assert_allclose(channels, stood[bone], atol=1e-6, err_msg=bone)
+        np.testing.assert_allclose(channels, before[bone], atol=1e-6, err_msg=bone)
 
 
 def test_a_stored_pose_is_stored_for_all_chains_of_the_tree():
@@ -203,7 +203,7 @@ def test_a_stored_pose_is_stored_for_all_chains_of_the_tree():
     rigs.turn_bones(rig.ob, seed=5, angle=0.1)
     posed = rigs.rotations(rig.ob)
     select_objects(active=rig.ob)
-    # The other one gives back last.
+    # The other chain restores its pose last.
     rig.ob.chain_ik.active_index = 0
     bpy.ops.pose.chain_ik_store()
     rigs.change(bpy.context.scene.chain_ik, use_live=True)

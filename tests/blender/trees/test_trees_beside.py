@@ -1,4 +1,4 @@
-"""Trees beside each other, of which none changes another; and chains that are refused together."""
+"""Trees in one batch, which do not change each other, and chains that are refused in a tree."""
 
 import bpy
 import numpy as np
@@ -11,48 +11,48 @@ from tests.blender.setups.tree_rigs import Rig
 from tests.helpers import noted
 
 COUNT = 4
-# Channels of the two ways to solve trees differ by last digits of float32.
+# Channels: trees solved in the two kinds of spaces differ by the last digits of float32.
 SAME = 5e-6
 
 
 @pytest.fixture
 def crowd() -> list[Rig]:
-    """Trees alike that have followed their targets for a while."""
-    found = []
+    """Similar trees that follow their targets."""
+    trees = []
     for i in range(COUNT):
         rig = tree_rigs.make_y(f"Y{i}")
         rig.ob.location, rig.ob.scale = (3.0 * i, 0.0, 0.0), [1.0 + 0.2 * i] * 3
         rigs.turn_bones(rig.ob, seed=i, angle=0.2)
         rig.follow()
-        found.append(rig)
-    move(found)
+        trees.append(rig)
+    move(trees)
     assert sizes() == [COUNT]
-    return found
+    return trees
 
 
 def move(crowd: list[Rig], seed: int = 1) -> None:
-    """Move all targets to places that can be reached."""
+    """Move all targets to places that the trees can reach."""
     for i, rig in enumerate(crowd):
         rig.place(10 * seed + i)
     rigs.updated()
 
 
 def sizes() -> list[int]:
-    """Return how many trees each batch has."""
+    """Return the number of trees of every batch."""
     (graph,) = live.memory.graphs.values()
     batches = [batch for level in graph.levels for batch in level.batches]
-    return sorted(len(each.driven) for each in batches if len(each.driven[0].live_chains) > 1)
+    return sorted(len(batch.driven) for batch in batches if len(batch.driven[0].live_chains) > 1)
 
 
-def said(crowd: list[Rig]) -> list[str]:
-    """Return what all chains say, without residuals and iterations."""
+def statuses(crowd: list[Rig]) -> list[str]:
+    """Return the statuses of all chains, without residuals and iterations."""
     lines = (chain.status for rig in crowd for chain in rig.ob.chain_ik.chains)
     return [line.split("(")[0] for line in lines]
 
 
-def assert_goes_on(crowd: list[Rig], *but: Rig) -> None:
-    """Check that the trees follow their targets, but for some."""
-    others = [rig for rig in crowd if rig not in but]
+def assert_follow(crowd: list[Rig], *excluded: Rig) -> None:
+    """Check that the trees follow their targets, except for the excluded ones."""
+    others = [rig for rig in crowd if rig not in excluded]
     for seed in (2, 3):
         move(others, seed)
         for rig in others:
@@ -73,7 +73,7 @@ def test_only_trees_whose_targets_move_are_solved_and_written(crowd, monkeypatch
     assert len(solved) == 1
 
 
-def test_targets_that_cannot_be_followed_leave_what_only_they_drive_until_they_can(
+def test_targets_that_cannot_be_followed_leave_bones_that_only_they_drive_until_they_can(
     crowd, monkeypatch
 ):
     crowd[0].target("Left").location.x = float("nan")
@@ -93,43 +93,43 @@ def test_targets_that_cannot_be_followed_leave_what_only_they_drive_until_they_c
     assert crowd[0].gaps()["Right"] <= 2e-6 * crowd[0].length
     assert "not finite" in crowd[0].chain("Left").status
     assert crowd[0].chain("Right").status.startswith("Reached")
-    texts = said(crowd)
+    texts = statuses(crowd)
     assert sizes() == [COUNT]
     tree_rigs.in_armatures(monkeypatch)
     warm_rigs.forget()
     rigs.updated()
-    assert said(crowd) == texts
-    for rig, held in zip(crowd, now, strict=True):
+    assert statuses(crowd) == texts
+    for rig, expected in zip(crowd, now, strict=True):
         for bone, channels in rigs.rotations(rig.ob).items():
-            np.testing.assert_allclose(channels, held[bone], atol=SAME, err_msg=bone)
+            np.testing.assert_allclose(channels, expected[bone], atol=SAME, err_msg=bone)
     with monkeypatch.context() as patch:
         solved = noted(patch, chain_batch, "SolveInputs")
         for _ in range(2):
             rigs.tagged(crowd[0].ob)
         assert not solved
     rigs.change(crowd[2].target("Right"), hide_viewport=False)
-    assert_goes_on(crowd)
+    assert_follow(crowd)
 
 
-BESIDE, APART = [COUNT], [1, COUNT - 1]
+TOGETHER, APART = [COUNT], [1, COUNT - 1]
 DIFFERENCES = [
-    ('pose.bones["Trunk.0"]', "scale", (1.0, 1.3, 1.0), BESIDE),
-    ('pose.bones["Left.1"]', "lock_rotation", (True, False, False), BESIDE),
+    ('pose.bones["Trunk.0"]', "scale", (1.0, 1.3, 1.0), TOGETHER),
+    ('pose.bones["Left.1"]', "lock_rotation", (True, False, False), TOGETHER),
     ('data.bones["Right.0"]', "inherit_scale", "NONE", APART),
-    ('chain_ik.chains["Right"]', "influence", 0.5, BESIDE),
+    ('chain_ik.chains["Right"]', "influence", 0.5, TOGETHER),
     ('chain_ik.chains["Left"]', "start_from", "CURRENT", APART),
 ]
 
 
 @pytest.mark.parametrize(("where", "name", "value", "expected"), DIFFERENCES)
-def test_a_tree_that_differs_is_solved_beside_or_apart_and_the_others_go_on(
+def test_a_tree_that_differs_is_solved_with_the_others_or_apart_and_the_others_follow(
     crowd, where, name, value, expected
 ):
     with rigs.changed(crowd[2].ob.path_resolve(where), **{name: value}):
         assert sizes() == expected
-        assert_goes_on(crowd, crowd[2])
+        assert_follow(crowd, crowd[2])
     assert sizes() == [COUNT]
-    assert_goes_on(crowd)
+    assert_follow(crowd)
 
 
 def test_chains_and_objects_come_and_go_in_one_of_many_trees(crowd):
@@ -144,27 +144,27 @@ def test_chains_and_objects_come_and_go_in_one_of_many_trees(crowd):
     rigs.add_chain(rig.ob, early[-1], target, name="Early", tolerance=1e-7)
     rig.ob.chain_ik.chains.move(2, 0)
     target.location.z -= 0.2
-    assert_goes_on(crowd)
+    assert_follow(crowd)
     rigs.assert_reaches(rig.ob, early[-1], target)
     rig.ob.chain_ik.chains.remove(0)
-    assert_goes_on(crowd)
+    assert_follow(crowd)
     bpy.data.objects.remove(rig.ob)
-    left = [crowd[0], *crowd[2:]]
-    assert_goes_on(left)
-    bpy.data.objects.remove(left[0].target("Left"))
-    assert_goes_on(left[1:])
-    assert left[0].chain("Left").status.startswith("No target is set")
+    remaining = [crowd[0], *crowd[2:]]
+    assert_follow(remaining)
+    bpy.data.objects.remove(remaining[0].target("Left"))
+    assert_follow(remaining[1:])
+    assert remaining[0].chain("Left").status.startswith("No target is set")
 
 
 def test_bones_renamed_and_edited_in_one_of_many_trees(crowd):
     crowd[1].ob.data.bones["Trunk.0"].name = "Hips"
-    assert_goes_on(crowd)
+    assert_follow(crowd)
     with rigs.editing(crowd[2].ob) as bones:
         bones["Left.1"].tail.x += 0.2
         bones["Trunk.1"].name = "Chest"
-    assert_goes_on(crowd)
+    assert_follow(crowd)
     crowd[3].ob.pose.bones["Left.0"].rotation_mode = "XYZ"
-    assert_goes_on(crowd)
+    assert_follow(crowd)
     assert sizes() == [1, COUNT - 1]
 
 
@@ -182,14 +182,14 @@ def test_a_range_from_the_parent_holds_a_bone_that_all_chains_share_and_is_named
     assert "Held back by the limits of Trunk.1" in rig.chain("Left").status
 
 
-OWN = ("Right.0", "Right.1")
+RIGHT_BONES = ("Right.0", "Right.1")
 FRAMES = (1, 4, 10, 16)
-# float32 channels, as they were before they were stored.
+# Tolerance of float32 channels that are compared with their stored values.
 STILL = 1e-6
 
 
 def make_rig(**settings: object) -> tuple[tree_rigs.Rig, dict[str, tuple[float, ...]]]:
-    """Return a Y posed by hand whose right chain has these settings, and its pose of before."""
+    """Return a Y whose right chain has these settings, and its pose from before the chains."""
     rig = tree_rigs.make_y()
     rigs.turn_bones(rig.ob, angle=0.3)
     before = rigs.channels(rig.ob)
@@ -205,7 +205,7 @@ def make_rig(**settings: object) -> tuple[tree_rigs.Rig, dict[str, tuple[float, 
 REFUSED = [{"solver": "CCD"}, {"solver": "FOLLOW"}, {"use_stretch": True}]
 
 
-@pytest.mark.parametrize("settings", REFUSED, ids=lambda each: "-".join(map(str, each.values())))
+@pytest.mark.parametrize("settings", REFUSED, ids=lambda case: "-".join(map(str, case.values())))
 def test_frames_show_the_same_in_any_order(settings):
     rig, _ = make_rig(**settings)
     if settings.get("solver") == "FOLLOW":
@@ -228,8 +228,8 @@ def test_frames_show_the_same_in_any_order(settings):
     assert rig.gaps()["Left"] <= 2e-6
 
 
-@pytest.mark.parametrize("settings", REFUSED, ids=lambda each: "-".join(map(str, each.values())))
-def test_a_chain_that_is_refused_later_gives_its_own_bones_their_stored_pose(settings):
+@pytest.mark.parametrize("settings", REFUSED, ids=lambda case: "-".join(map(str, case.values())))
+def test_a_chain_that_is_refused_later_restores_the_stored_pose_of_unshared_bones(settings):
     rig, before = make_rig()
     rigs.updated()
     assert rig.chain("Right").status.startswith("Reached")
@@ -238,7 +238,7 @@ def test_a_chain_that_is_refused_later_gives_its_own_bones_their_stored_pose(set
         rigs.tagged(rig.ob)
         assert "cannot be solved together" in rig.chain("Right").status
         assert "went back" not in rig.chain("Right").status
-        for name in OWN:
+        for name in RIGHT_BONES:
             np.testing.assert_allclose(rigs.channels(rig.ob)[name], before[name], atol=STILL)
         assert rig.gaps()["Left"] <= 2e-6
     rigs.change(rig.chain("Left"), mute=True)
@@ -283,7 +283,7 @@ def test_a_chain_below_a_refused_one_reaches_its_target():
     assert rig.chain("Hand").residual == pytest.approx(measured, abs=1e-5), status
 
 
-def test_bones_of_a_refused_chain_that_go_back_are_told_of_until_the_frame_changes():
+def test_bones_of_a_refused_chain_that_go_back_are_named_until_the_frame_changes():
     rig, before = make_rig(solver="CCD")
     rigs.updated()
     refusal = rig.chain("Right").status
@@ -305,7 +305,7 @@ def test_bones_of_a_refused_chain_that_go_back_are_told_of_until_the_frame_chang
 
 
 @pytest.mark.parametrize("word", ["target", "pole"])
-def test_what_hangs_below_the_shared_bones_cannot_be_followed(word):
+def test_an_object_below_the_shared_bones_cannot_be_followed(word):
     rig = tree_rigs.make_y().follow()
     rig.place(1)
     hook = rigs.make_empty("Hook", (0, 0, 0), parent=rig.ob, parent_bone="Right.1")
@@ -323,7 +323,7 @@ def test_what_hangs_below_the_shared_bones_cannot_be_followed(word):
 
 
 def make_arms() -> bpy.types.Object:
-    """Return two arms that share no bone, and no targets yet."""
+    """Return two arms that share no bone and have no chains yet."""
     ob = rigs.make_armature("Arms")
     rigs.add_bones(ob, tree_rigs.LEFT, prefix="Left")
     rigs.add_bones(ob, np.add(tree_rigs.RIGHT, (-0.3, 0, 0)), prefix="Right")
@@ -340,7 +340,7 @@ def test_both_hands_on_one_bar_settle_where_one_of_them_carries_it():
     rigs.assert_stays(ob)
 
 
-def test_a_ring_of_three_over_two_armatures_loses_one_member():
+def test_a_cycle_of_three_over_two_armatures_loses_one_member():
     ob, third = make_arms(), rigs.make_rig(name="Third")
     rigs.add_chain(ob, "Left.1", ob, subtarget="Right.1", name="Left")
     rigs.add_chain(ob, "Right.1", third, subtarget="Bone.1", name="Right")
@@ -348,15 +348,15 @@ def test_a_ring_of_three_over_two_armatures_loses_one_member():
     rigs.updated()
     chains = (*ob.chain_ik.chains, *third.chain_ik.chains)
     (refused,) = (chain for chain in chains if "follow each other" in chain.status)
-    for each in (ob, third):
-        rigs.assert_stays(each)
+    for armature in (ob, third):
+        rigs.assert_stays(armature)
     rigs.change(refused, mute=True)
     others = [chain.status for chain in chains if not chain.mute]
     assert all(text.startswith(("Reached", "Out of reach")) for text in others), others
 
 
-def test_drivers_alone_make_no_ring():
-    """Blender does not tell for which bone of an object a driver is."""
+def test_drivers_alone_make_no_cycle():
+    """Blender does not report which bone of an object a driver belongs to."""
     ob = make_arms()
     rigs.add_bones(ob, ((0, 2, 0), (0, 2, 1)), prefix="Corrective")
     for number, name in enumerate(("Left.0", "Right.0")):
@@ -374,7 +374,7 @@ def test_drivers_alone_make_no_ring():
 
 
 def test_a_body_goes_where_its_limbs_pull_it_beside_a_refused_chain_that_would_drag_its_root():
-    """With a second view layer, an update that changed nothing put its root back as stored."""
+    """With a second view layer, an update without changes had reset its root to the stored pose."""
     bpy.context.scene.view_layers.new("Second")
     rig, _ = make_rig()
     rig.ob.chain_ik.body.root, rig.ob.chain_ik.body.use_body = "Trunk.0", True
