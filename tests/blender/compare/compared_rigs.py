@@ -1,4 +1,4 @@
-"""Limbs to compare solvers on, and what the last comparison has found."""
+"""Limbs to compare solvers on, and the rows of the last comparison."""
 
 from collections.abc import Generator
 from typing import Any
@@ -14,8 +14,8 @@ from tests.blender.setups.selecting import press, select_objects
 
 compare = bpy.ops.pose.chain_ik_compare
 use = bpy.ops.pose.chain_ik_compare_use
-CLOSE = 2e-5
-"""How far apart joints may be, as a share of the limb's length."""
+JOINT_TOLERANCE = 2e-5
+"""Tolerance of a joint, as a share of the limb's length."""
 SETTINGS = {
     "Two-Bone": ("TWO_BONE", True),
     "Newton": ("NEWTON", True),
@@ -33,19 +33,19 @@ def rows() -> dict[str, bpy.types.PropertyGroup]:
     return {row.name: row for row in bpy.context.window_manager.chain_ik.solvers}
 
 
-def compared(ob: bpy.types.Object) -> dict[str, bpy.types.PropertyGroup]:
+def compare_all(ob: bpy.types.Object) -> dict[str, bpy.types.PropertyGroup]:
     select_objects(active=ob)
     press(compare)
-    found = rows()
-    assert [*found] == [*SETTINGS, BUILT_IN]
-    return found
+    results = rows()
+    assert [*results] == [*SETTINGS, BUILT_IN]
+    return results
 
 
 Steps = Generator[int, None, Any]
 
 
 def in_steps(chain: bpy.types.PropertyGroup) -> Steps:
-    """Return the steps of a comparison, as a window does them."""
+    """Return the steps of a comparison, which a window carries out one by one."""
     select_objects(active=chain.id_data)
     return compare_solvers(mark_of(chain), bpy.context.evaluated_depsgraph_get)
 
@@ -55,25 +55,25 @@ def joints_of(row: bpy.types.PropertyGroup) -> np.ndarray:
 
 
 def limb(kind: str) -> Limb:
-    found = Limb(7, count=2 if kind == "arm" else 5, reach=(0.5, 0.8))
-    found.add_chain(solver="NEWTON", use_rotation=kind == "turned")
+    rig = Limb(7, count=2 if kind == "arm" else 5, reach=(0.5, 0.8))
+    rig.add_chain(solver="NEWTON", use_rotation=kind == "turned")
     if kind == "limited":
-        for name in found.bones:
-            bone = found.ob.pose.bones[name]
+        for name in rig.bones:
+            bone = rig.ob.pose.bones[name]
             bone.use_ik_limit_x, bone.ik_min_x, bone.ik_max_x = True, -0.2, 0.3
             bone.ik_stiffness_z = 0.3
     if kind == "scaled":
-        found.ob.pose.bones["Root.0"].scale = (1.0, 1.4, 0.7)
-        found.ob.scale = (-1.0, 1.3, 0.8)
+        rig.ob.pose.bones["Root.0"].scale = (1.0, 1.4, 0.7)
+        rig.ob.scale = (-1.0, 1.3, 0.8)
     if kind == "constrained parent":
-        turning = found.ob.pose.bones["Root.0"].constraints.new("TRANSFORM")
-        turning.target, turning.map_to = found.pole, "ROTATION"
-        turning.to_min_x_rot = turning.to_max_x_rot = 0.7
+        constraint = rig.ob.pose.bones["Root.0"].constraints.new("TRANSFORM")
+        constraint.target, constraint.map_to = rig.pole, "ROTATION"
+        constraint.to_min_x_rot = constraint.to_max_x_rot = 0.7
     if kind == "far":
-        found.target.location *= 9.0
+        rig.target.location *= 9.0
     if kind == "rest":
-        found.chain.start_from = "REST"
+        rig.chain.start_from = "REST"
     if kind == "current":
-        found.chain.start_from, found.chain.mute = "CURRENT", True
+        rig.chain.start_from, rig.chain.mute = "CURRENT", True
     rigs.updated()
-    return found
+    return rig

@@ -1,4 +1,4 @@
-"""Compare: what every solver would do is told and shown, and nothing on the rig changes."""
+"""Compare: the result of every solver is listed and drawn, and nothing on the rig changes."""
 
 import math
 
@@ -12,16 +12,16 @@ from blender_ik_addon.rig.live import live
 from tests.blender.body import human_bodies as bodies
 from tests.blender.compare.compared_rigs import (
     BUILT_IN,
-    CLOSE,
+    JOINT_TOLERANCE,
     SETTINGS,
     compare,
-    compared,
+    compare_all,
     in_steps,
     joints_of,
     limb,
     rows,
 )
-from tests.blender.keying.converted_rigs import CLOSE as EXACT
+from tests.blender.keying.converted_rigs import CLOSE as CONSTRAINT_TOLERANCE
 from tests.blender.keying.converted_rigs import Limb, to_constraints
 from tests.blender.setups import rigs, tree_rigs
 from tests.blender.setups.saved_rigs import linked, opened
@@ -45,17 +45,17 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
     rig = limb(kind)
     if kind == "far":
         bpy.context.scene.unit_settings.length_unit = "CENTIMETERS"
-    found = compared(rig.ob)
-    told = {
+    results = compare_all(rig.ob)
+    solutions = {
         name: (joints_of(row), row.residual, row.is_solved, row.status)
-        for name, row in found.items()
+        for name, row in results.items()
     }
-    assert told["Follow"][3].startswith("One drag from the present pose")
+    assert solutions["Follow"][3].startswith("One drag from the present pose")
     if kind == "far":
-        gap, *_ = figures(bpy.context, found["Newton"])
+        gap, *_ = figures(bpy.context, results["Newton"])
         assert gap.endswith(" cm")
-        assert told["Newton"][3].startswith(f"Out of reach by {gap}: extended")
-    for name, row in found.items():
+        assert solutions["Newton"][3].startswith(f"Out of reach by {gap}: extended")
+    for name, row in results.items():
         gap, count, time = figures(bpy.context, row)
         if row.is_solved:
             assert gap.endswith("m")
@@ -67,32 +67,32 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
             assert (row.residual, row.milliseconds, row.iterations) == (-1.0, -1.0, -1)
 
     def assert_is_shown(name: str) -> None:
-        joints, residual = told[name][:2]
-        assert rig.apart(joints) <= CLOSE, name
+        joints, residual = solutions[name][:2]
+        assert rig.apart(joints) <= JOINT_TOLERANCE, name
         shown = math.dist(rig.joints()[-1], rig.target.matrix_world.translation)
-        assert residual == pytest.approx(shown, abs=CLOSE * rig.length)
+        assert residual == pytest.approx(shown, abs=JOINT_TOLERANCE * rig.length)
 
     for name, (solver, use_finish) in SETTINGS.items():
         rig.chain.solver, rig.chain.use_finish = "NEWTON", True
         rigs.change(rig.chain, mute=kind == "current")
         rigs.change(rig.chain, solver=solver, use_finish=use_finish, mute=False)
-        is_solved, status = told[name][2:]
+        is_solved, status = solutions[name][2:]
         assert status.endswith(rig.chain.status)
         assert is_solved == (rig.chain.residual >= 0.0) == (kind == "arm" or name != "Two-Bone")
         if is_solved:
             assert_is_shown(name)
     rig.chain.solver, rig.chain.use_finish = "NEWTON", True
-    _, residual, is_solved, status = told[BUILT_IN]
+    _, residual, is_solved, status = solutions[BUILT_IN]
     assert is_solved
-    is_told = status.endswith(" left; the constraint does not tell why")
-    assert is_told == (residual > 1e-5) == (status != "Reached")
+    has_distance = status.endswith(" left; the constraint does not tell why")
+    assert has_distance == (residual > 1e-5) == (status != "Reached")
     to_constraints(rig.ob)
     assert rig.constraint.target == rig.target
     assert_is_shown(BUILT_IN)
 
 
 def make_tree() -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
-    """Return a rig with two chains that share two bones, the first of them active, and that."""
+    """Return a rig with two chains that share two bones, and its first chain, which is active."""
     rig = tree_rigs.make_y().follow(solver="NEWTON")
     for name, side in (("Left", -1.0), ("Right", 1.0)):
         rig.target(name).location += rigs.Vector((0.2 * side, -0.3, -0.3))
@@ -100,23 +100,23 @@ def make_tree() -> tuple[bpy.types.Object, bpy.types.PropertyGroup]:
     return rig.ob, rig.chain("Left")
 
 
-def test_what_solves_a_tree_solves_it_with_all_its_chains_and_the_others_say_that_they_cannot():
+def test_solvers_of_trees_solve_all_chains_of_a_tree_and_the_others_say_that_they_cannot():
     ob, chain = make_tree()
-    found = {
+    results = {
         name: (row.is_solved, row.status, joints_of(row), row.residual)
-        for name, row in compared(ob).items()
+        for name, row in compare_all(ob).items()
     }
     for name, (solver, use_finish) in SETTINGS.items():
         rigs.change(chain, solver=solver, use_finish=use_finish)
-        is_solved, status, joints, residual = found[name]
+        is_solved, status, joints, residual = results[name]
         assert is_solved == (solver in ("NEWTON", "FABRIK")) == bool(len(joints))
-        # Of chains that cannot be solved together the first one in the list goes on.
+        # If chains cannot be solved together, only the first one of the list is solved.
         other = ob.chain_ik.chains[1]
         assert status in {chain.status, f"Then chain '{other.name}' stands still: {other.status}"}
         if is_solved:
             np.testing.assert_allclose(joints[-1], rigs.tail(ob, chain.bone), atol=5e-5)
             assert residual == pytest.approx(chain.residual, abs=5e-5)
-    assert found[BUILT_IN][0]
+    assert results[BUILT_IN][0]
 
 
 def everything(ob: bpy.types.Object) -> dict[str, object]:
@@ -145,15 +145,15 @@ def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
         rigs.key_rotations(other, frame, ["Bone.0"])
     rigs.updated()
     tail.location.x += 0.7
-    # Posed by hand, off its keys.
+    # This pose by hand differs from the keyed one.
     rigs.change(other.pose.bones["Bone.0"], rotation_quaternion=(0.8, 0.6, 0.0, 0.0))
     for index in range(3):
         ob.chain_ik.active_index = index
         select_objects(active=ob)
-        before, given_up = everything(ob), in_steps(ob.chain_ik.chains[index])
+        before, cancelled = everything(ob), in_steps(ob.chain_ik.chains[index])
         for _ in range(4):
-            next(given_up)
-        given_up.close()
+            next(cancelled)
+        cancelled.close()
         assert everything(ob) == before
         work = in_steps(ob.chain_ik.chains[index])
         for count in range(len(CONTENDERS)):
@@ -162,9 +162,9 @@ def test_each_step_is_a_solver_and_changes_nothing_nor_do_the_next_updates():
         with pytest.raises(StopIteration) as done:
             next(work)
         assert everything(ob) == before
-        found = done.value.value
-        assert len(found) == len(CONTENDERS)
-        assert sum(len(attempt.joints) > 0 for attempt in found) >= 3
+        attempts = done.value.value
+        assert len(attempts) == len(CONTENDERS)
+        assert sum(len(attempt.joints) > 0 for attempt in attempts) >= 3
         rigs.tagged(ob)
         assert everything(ob) == before
     assert free.name in ob.pose.bones
@@ -177,14 +177,14 @@ def test_solvers_of_a_chain_that_was_dragged_away_start_where_its_root_was():
     rig.target.location += rig.target.location.normalized() * rig.length
     rigs.updated()
     assert math.dist(rig.joints()[0], home) > 0.1
-    found = {name: (row.is_solved, joints_of(row)) for name, row in compared(rig.ob).items()}
+    results = {name: (row.is_solved, joints_of(row)) for name, row in compare_all(rig.ob).items()}
     for name in ("Newton", "FABRIK", "CCD", BUILT_IN):
-        is_solved, joints = found[name]
+        is_solved, joints = results[name]
         assert is_solved
         np.testing.assert_allclose(joints[0], home, atol=1e-4, err_msg=name)
     rigs.change(rig.chain, solver="NEWTON")
-    assert rig.apart(found["Newton"][1]) <= 5e-5
-    assert rig.apart(found["Follow"][1]) > 0.05
+    assert rig.apart(results["Newton"][1]) <= 5e-5
+    assert rig.apart(results["Follow"][1]) > 0.05
 
 
 REFUSALS = [
@@ -211,9 +211,9 @@ REFUSALS = [
 ]
 
 
-def test_where_no_solver_has_a_chance_one_sentence_says_what_to_do():
+def test_if_no_solver_can_work_one_sentence_says_what_to_do():
     rig = limb("arm")
-    compared(rig.ob)
+    compare_all(rig.ob)
     before = [(row.name, row.status) for row in rows().values()]
     for part, name, value, sentence in REFUSALS:
         owner = {"chain": rig.chain, "data": rig.ob.data, "rig": rig.ob}[part]
@@ -221,22 +221,22 @@ def test_where_no_solver_has_a_chance_one_sentence_says_what_to_do():
             assert refusal(compare) == sentence
     rigs.enter(rig.ob, "EDIT")
     assert refusal(compare) == "Leave edit mode: chains work on the pose."
-    # What was found before stays.
+    # The earlier results stay.
     assert [(row.name, row.status) for row in rows().values()] == before
     assert len(bpy.data.scenes) == 1
 
 
-def test_what_a_constraint_cannot_do_it_says_and_of_a_bone_without_length_all_speak():
+def test_a_constraint_says_what_it_cannot_do_and_all_solvers_report_a_bone_without_length():
     rig = limb("limited")
     rig.chain.use_limits = False
-    found = compared(rig.ob)
+    results = compare_all(rig.ob)
     expected = "Constraints always honour the limits of bones: switch Limits on first."
-    assert found[BUILT_IN].status == expected
-    assert not found[BUILT_IN].is_solved
-    assert found["Newton"].is_solved
+    assert results[BUILT_IN].status == expected
+    assert not results[BUILT_IN].is_solved
+    assert results["Newton"].is_solved
     rig.chain.use_limits, root = True, rig.ob.pose.bones[rig.bones[0]]
     rigs.change(root, scale=(0.0, 0.0, 0.0))
-    for name, row in compared(rig.ob).items():
+    for name, row in compare_all(rig.ob).items():
         assert row.status.startswith(f"Bone '{root.name}' has no length to turn"), name
 
 
@@ -247,29 +247,29 @@ def test_stretch_grows_the_bones_of_each_solver_and_of_the_constraint():
     rig.chain.use_stretch = True
     rig.target.location += 0.9 * (rig.target.location - rig.ob.location)
     rigs.updated()
-    found = compared(rig.ob)
-    told = joints_of(found["Newton"]), joints_of(found[BUILT_IN])
-    assert rig.apart(told[0]) <= CLOSE
+    results = compare_all(rig.ob)
+    joints = joints_of(results["Newton"]), joints_of(results[BUILT_IN])
+    assert rig.apart(joints[0]) <= JOINT_TOLERANCE
     to_constraints(rig.ob)
     # Bones that grow take the constraint more steps than it has digits for.
-    assert rig.apart(told[1]) <= EXACT
+    assert rig.apart(joints[1]) <= CONSTRAINT_TOLERANCE
 
 
 def test_a_rig_from_a_library_is_compared_through_its_override(tmp_path):
     rig = limb("tail")
     before = rig.joints()
-    of_library, *_ = linked(tmp_path / "library.blend", "Rig", "Rig Target", "Rig Pole")
-    select_objects(active=of_library)
+    library_rig, *_ = linked(tmp_path / "library.blend", "Rig", "Rig Target", "Rig Pole")
+    select_objects(active=library_rig)
     expected = "This armature is linked: make a library override of it first."
     assert refusal(compare) == expected
-    local = of_library.override_create(remap_local_usages=True)
+    local = library_rig.override_create(remap_local_usages=True)
     select_objects(active=local)
     rigs.updated()
-    known = [prop.rna_path for prop in local.override_library.properties]
-    found = compared(local)
-    assert all(found[name].is_solved for name in ("Newton", "FABRIK", "CCD", BUILT_IN))
-    np.testing.assert_allclose(joints_of(found["Newton"]), before, atol=1e-4)
-    assert [prop.rna_path for prop in local.override_library.properties] == known
+    overridden = [prop.rna_path for prop in local.override_library.properties]
+    results = compare_all(local)
+    assert all(results[name].is_solved for name in ("Newton", "FABRIK", "CCD", BUILT_IN))
+    np.testing.assert_allclose(joints_of(results["Newton"]), before, atol=1e-4)
+    assert [prop.rna_path for prop in local.override_library.properties] == overridden
 
 
 @pytest.mark.slow
@@ -278,12 +278,12 @@ def test_in_a_whole_body_ghosts_are_where_the_body_carries_the_limb(rigify):
     bodies.move(ob, "Arm Target.L", bodies.AWAY)
     chain = ob.chain_ik.chains["Arm.L"]
     rigs.change(ob.chain_ik, active_index=ob.chain_ik.chains.find("Arm.L"))
-    told = {name: (row.is_solved, joints_of(row)) for name, row in compared(ob).items()}
-    assert told["Newton"][0]
+    results = {name: (row.is_solved, joints_of(row)) for name, row in compare_all(ob).items()}
+    assert results["Newton"][0]
     for name, (solver, use_finish) in SETTINGS.items():
         rigs.change(chain, solver=solver, use_finish=use_finish)
-        is_solved, joints = told[name]
-        # The other two leave the body as it is, and it would take them for no limb of its own.
+        is_solved, joints = results[name]
+        # Force and Follow do not move the body, and it does not take such chains as limbs.
         if name not in ("Force", "Follow") and is_solved:
             shown = [rigs.tail(ob, bone) for bone in ("upper_arm.L", chain.bone)]
             np.testing.assert_allclose(joints[[1, -1]], shown, atol=5e-5, err_msg=name)

@@ -1,4 +1,4 @@
-"""What a comparison leaves to be seen, with ghosts, and taken; given up in steps, or disturbed."""
+"""Results of a comparison: ghosts, rows and the button Use; interrupted and outdated runs."""
 
 import warnings
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from blender_ik_addon.rig.comparing.comparing import CONTENDERS
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translate_into
 from tests.blender.compare import compared_rigs
-from tests.blender.compare.compared_rigs import compared, joints_of, limb
+from tests.blender.compare.compared_rigs import compare_all, joints_of, limb
 from tests.blender.keying.converted_rigs import Limb
 from tests.blender.overlay.viewports import Pixels, around_point, draw, in_viewport, needs_gpu
 from tests.blender.setups import rigs
@@ -24,18 +24,18 @@ from tests.blender.setups.keyed_limbs import make_limbs
 from tests.blender.setups.selecting import press, refusal, select_bones
 
 
-def test_use_gives_the_compared_chain_that_solver_and_undo_takes_back_that_alone():
+def test_use_sets_the_solver_of_the_compared_chain_and_undo_reverts_only_that():
     rig = compared_rigs.limb("tail")
     bpy.ops.ed.undo_push(message="Before")
     place = rig.target.location.z
     rig.target.location.z += 0.3
     rigs.updated()
     bpy.ops.ed.undo_push(message="Moved")
-    compared_rigs.compared(rig.ob)
-    # A comparison is no step of undo.
+    compared_rigs.compare_all(rig.ob)
+    # A comparison adds no undo step.
     bpy.ops.ed.undo()
     assert bpy.data.objects["Rig Target"].location.z == pytest.approx(place)
-    compared_rigs.compared(bpy.data.objects["Rig"])
+    compared_rigs.compare_all(bpy.data.objects["Rig"])
     names = [*compared_rigs.rows()]
     bpy.ops.ed.undo_push(message="Compared")
     for name in ("CCD", "FABRIK and Newton", "Follow"):
@@ -51,11 +51,11 @@ def test_use_gives_the_compared_chain_that_solver_and_undo_takes_back_that_alone
     assert refusal(compared_rigs.use, index=names.index(compared_rigs.BUILT_IN)) == expected
 
 
-NOTHING = "Nothing is compared: press Compare Solvers first."
+NOT_COMPARED = "Nothing is compared: press Compare Solvers first."
 
 
-def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_path):
-    assert refusal(compared_rigs.use) == NOTHING
+def test_a_comparison_ends_with_its_file_with_its_chain_and_by_its_button(tmp_path):
+    assert refusal(compared_rigs.use) == NOT_COMPARED
     rig = compared_rigs.limb("arm")
     select_bones(rig.ob, rig.bones)
     for name in ("FABRIK", "FABRIK and Newton"):
@@ -66,7 +66,7 @@ def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_pa
         assert [*compared_rigs.rows()][bpy.context.window_manager.chain_ik.active_index] == name
     path = str(tmp_path / "saved.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
-    # Without its windows a file leaves the window manager as it is.
+    # A file loaded without its windows keeps the present window manager.
     for load_ui in (False, True):
         assert compared_rigs.rows()
         bpy.ops.wm.open_mainfile(filepath=path, load_ui=load_ui)
@@ -75,10 +75,10 @@ def test_a_comparison_goes_with_the_file_with_its_chain_and_by_its_button(tmp_pa
         press(compared_rigs.compare)
     bpy.ops.pose.chain_ik_compare_clear()
     assert not compared_rigs.rows()
-    assert refusal(bpy.ops.pose.chain_ik_compare_clear) == NOTHING
+    assert refusal(bpy.ops.pose.chain_ik_compare_clear) == NOT_COMPARED
     press(compared_rigs.compare)
     bpy.ops.pose.chain_ik_remove()
-    assert refusal(compared_rigs.use) == NOTHING
+    assert refusal(compared_rigs.use) == NOT_COMPARED
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_plac
         chain.name, chain.solver = "Chain", "NEWTON"
     rigs.updated()
     ob.chain_ik.active_index = 1
-    compared_rigs.compared(ob)
+    compared_rigs.compare_all(ob)
     if how == "renamed":
         chains[1].name, chains[0].name, ob.name = "Other", "Chain", "Another Rig"
     elif how == "removed":
@@ -104,7 +104,7 @@ def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_plac
         rigs.change(chains[2], bone="Left.1")
         ob.chain_ik.active_index = 1
         bpy.ops.pose.chain_ik_remove()
-        assert refusal(compared_rigs.use, index=5) == NOTHING
+        assert refusal(compared_rigs.use, index=5) == NOT_COMPARED
         return
     press(compared_rigs.use, index=[*compared_rigs.rows()].index("CCD"))
     solvers = {chain.bone: chain.solver for chain in ob.chain_ik.chains}
@@ -116,7 +116,7 @@ def limit_bone(rig: Limb) -> None:
     bone.use_ik_limit_x, bone.ik_max_x = True, 0.1
 
 
-EDITED = "edit mode"
+EDIT_MODE = "edit mode"
 CHANGES: dict[str, Callable[[Limb], object]] = {
     "target": lambda rig: setattr(rig.target.location, "x", 3.0),
     "pose": lambda rig: setattr(rig.ob.pose.bones["Root.0"].scale, "x", 1.5),
@@ -128,13 +128,13 @@ CHANGES: dict[str, Callable[[Limb], object]] = {
     "no rig": lambda rig: bpy.data.objects.remove(rig.ob),
     "undo": lambda _: bpy.ops.ed.undo(),
     "load": lambda _: bpy.ops.wm.read_homefile(use_empty=True),
-    EDITED: lambda rig: rigs.enter(rig.ob, "EDIT"),
+    EDIT_MODE: lambda rig: rigs.enter(rig.ob, "EDIT"),
 }
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_comparison_of_what_has_changed_meanwhile_is_refused(what: str) -> None:
+def test_a_comparison_is_refused_if_its_inputs_change_meanwhile(what: str) -> None:
     bpy.ops.ed.undo_push(message="empty")
     rig = compared_rigs.limb("tail")
     bpy.ops.ed.undo_push(message="made")
@@ -143,12 +143,12 @@ def test_a_comparison_of_what_has_changed_meanwhile_is_refused(what: str) -> Non
     next(work)
     CHANGES[what](rig)
     sentence = "has changed during the comparison: compare again"
-    with pytest.raises(RigError, match="Leave edit mode" if what == EDITED else sentence):
+    with pytest.raises(RigError, match="Leave edit mode" if what == EDIT_MODE else sentence):
         next(work)
     assert len(bpy.data.scenes) == 1
 
 
-def test_names_and_the_undo_of_something_else_do_no_harm() -> None:
+def test_a_comparison_survives_renames_and_the_undo_of_other_changes() -> None:
     rig = compared_rigs.limb("tail")
     bpy.ops.ed.undo_push(message="made")
     rigs.make_empty("Aside")
@@ -174,71 +174,71 @@ def test_the_status_bar_counts_what_is_done() -> None:
     assert text == "Comparar solucionadores  |  Esc: parar  |  solucionador 3 de 9"
 
 
-def drawn() -> list[ghosts.Ghost]:
+def drawn_ghosts() -> list[ghosts.Ghost]:
     return ghosts.find_ghosts(bpy.context)
 
 
-def test_each_pose_that_was_found_is_drawn_in_a_colour_of_its_own_and_the_chosen_one_marked():
+def test_each_solved_pose_is_drawn_in_a_separate_colour_and_the_chosen_one_is_marked():
     rig = limb("tail")
-    assert drawn() == []
-    found = compared(rig.ob)
-    solved = [name for name, row in found.items() if row.is_solved]
+    assert drawn_ghosts() == []
+    rows = compare_all(rig.ob)
+    solved = [name for name, row in rows.items() if row.is_solved]
     assert "Two-Bone" not in solved
-    bpy.context.window_manager.chain_ik.active_index = [*found].index("CCD")
-    shown = drawn()
-    assert [each.name for each in shown] == solved
-    assert len({each.colour for each in shown}) == len(shown)
-    assert [each.name for each in shown if each.is_chosen] == ["CCD"]
-    for each in shown:
-        np.testing.assert_array_equal(each.joints, joints_of(found[each.name]).astype(np.float32))
-    (newton,) = (each.joints for each in shown if each.name == "Newton")
+    bpy.context.window_manager.chain_ik.active_index = [*rows].index("CCD")
+    shown = drawn_ghosts()
+    assert [ghost.name for ghost in shown] == solved
+    assert len({ghost.colour for ghost in shown}) == len(shown)
+    assert [ghost.name for ghost in shown if ghost.is_chosen] == ["CCD"]
+    for ghost in shown:
+        np.testing.assert_array_equal(ghost.joints, joints_of(rows[ghost.name]).astype(np.float32))
+    (newton,) = (ghost.joints for ghost in shown if ghost.name == "Newton")
     np.testing.assert_allclose(newton, rig.joints(), atol=1e-4)
 
 
 def test_ghosts_stay_whatever_chain_and_armature_are_called_until_they_are_switched_off():
     ob, _ = rigs.make_arm()
-    compared(ob)
-    before = len(drawn())
+    compare_all(ob)
+    before = len(drawn_ghosts())
     ob.chain_ik.chains[0].name, ob.name = "Other", "Another Rig"
-    assert len(drawn()) == before > 0
+    assert len(drawn_ghosts()) == before > 0
     with in_viewport():
         bpy.context.space_data.overlay.show_overlays = False
-        assert not drawn()
-    kept = bpy.context.window_manager.chain_ik
-    kept.show_ghosts = False
-    assert not drawn()
-    kept.show_ghosts = True
-    assert len(drawn()) == before
+        assert not drawn_ghosts()
+    settings = bpy.context.window_manager.chain_ik
+    settings.show_ghosts = False
+    assert not drawn_ghosts()
+    settings.show_ghosts = True
+    assert len(drawn_ghosts()) == before
     bpy.ops.pose.chain_ik_compare_clear()
-    assert not drawn()
+    assert not drawn_ghosts()
 
 
 def pixels(
     in_scene: Callable[[], None] = ghosts.draw_in_scene,
     on_screen: Callable[[], None] = ghosts.draw_on_screen,
 ) -> Pixels:
-    """Return what is drawn of ghosts; what is out of date for Blender fails."""
+    """Return the drawn pixels of ghosts; a deprecation warning of Blender fails."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found, states = draw(in_scene, on_screen)
+        image, states = draw(in_scene, on_screen)
     assert states == [("NONE", "NONE")] * 2
-    return found
+    return image
 
 
 @needs_gpu
-def test_pixels_of_lines_are_between_joints_and_those_of_dots_at_them():
+def test_lines_are_drawn_between_joints_and_dots_at_joints():
     gpu.init()
-    # Others lie over it here and there.
-    for row in (row for name, row in compared(limb("tail").ob).items() if name != "Newton"):
+    # Other ghosts overlap it in places.
+    for row in (row for name, row in compare_all(limb("tail").ob).items() if name != "Newton"):
         row.joints.clear()
     with in_viewport():
-        (ghost,) = drawn()
+        (ghost,) = drawn_ghosts()
         joints, colour = ghost.joints, np.array(ghost.colour[:3])
         lines, dots = pixels(on_screen=lambda: None), pixels(in_scene=lambda: None)
         for i, (start, end) in enumerate(pairwise(joints)):
-            for found, point in ((lines, 0.5 * (start + end)), (dots, start)):
-                # Inside of the edge of a dot.
-                around = around_point(found, point)[1:4, 1:4]
+            for image, point in ((lines, 0.5 * (start + end)), (dots, start)):
+                # The pixels inside the edge of a dot.
+                around = around_point(image, point)[1:4, 1:4]
                 best = around[around[..., 3] == around[..., 3].max()][0]
                 assert best[3] > 0.5, i
                 # Brighter where the colour is brighter.
@@ -247,14 +247,14 @@ def test_pixels_of_lines_are_between_joints_and_those_of_dots_at_them():
         assert not pixels().any()
 
 
-def test_names_that_would_lie_on_each_other_stand_below_each_other():
+def test_names_that_would_overlap_are_placed_below_each_other():
     places = [(10.0, 50.0), (12.0, 50.3), (11.0, 49.9), (400.0, 50.0), (10.0, 20.0)]
-    found = ghosts.spread_names(places, 16.0)
-    assert found[0] == places[0]
-    assert found[3] == places[3]
-    assert [x for x, _ in found] == [x for x, _ in places]
-    for i, (x, y) in enumerate(found):
-        for a, b in found[:i]:
+    spread = ghosts.spread_names(places, 16.0)
+    assert spread[0] == places[0]
+    assert spread[3] == places[3]
+    assert [x for x, _ in spread] == [x for x, _ in places]
+    for i, (x, y) in enumerate(spread):
+        for a, b in spread[:i]:
             assert abs(x - a) > 100.0 or abs(y - b) >= 16.0
-    column = sorted([y for x, y in found if x < 100.0], reverse=True)
+    column = sorted([y for x, y in spread if x < 100.0], reverse=True)
     assert np.allclose(-np.diff(column), 16.0, atol=0.5), "no gaps"

@@ -1,4 +1,4 @@
-"""What has to be true after every edit, told from outside."""
+"""Checks after every edit, on what Blender shows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tests.blender.edits import random_scene as scene
 from tests.blender.setups import rigs
 
 BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
-HUGE = 1e3
-SAME = 1e-6
-"""Share of a channel, or of one, by which a chain that starts from the present pose may differ.
+HUGE_SCALE = 1e3
+MAX_CREEP = 1e-6
+"""Tolerance of a channel of a chain that starts from the present pose, a share of max(1, channel).
 
-Blender stores float32: a turn of 6.28 radians by 2.4e-7. Ten times smaller and that is a move; ten
-times larger and a chain may creep unseen. All other chains give the very same numbers again.
+Blender stores float32: 6.28 radians are rounded by 2.4e-7. Ten times smaller, this rounding counts
+as a move; ten times larger, a chain may creep unnoticed. All other chains repeat the same numbers.
 """
 
 Object = bpy.types.Object
 Poses = dict[str, scene.Channels]
 Stored = dict[tuple[str, int, str], str]
-"""Stored channels as text by armature object, index of the chain and bone."""
+"""Stored channels as text, by armature object, index of the chain, and bone."""
 
 
 def poses() -> Poses:
@@ -36,34 +36,34 @@ def poses() -> Poses:
     return {ob.name_full: scene.channels_of(ob) for ob in scene.armatures()}
 
 
-def placings() -> dict[str, scene.Values]:
+def object_poses() -> dict[str, scene.Values]:
     """Return the channels of all objects."""
     return {
-        ob.name_full: np.float32([each for name in scene.CHANNELS for each in getattr(ob, name)])
+        ob.name_full: np.float32([x for name in scene.CHANNELS for x in getattr(ob, name)])
         for ob in bpy.data.objects
     }
 
 
-def written() -> dict[str, set[str]]:
-    """Return the bones that chains may write, by armature object."""
-    return {ob.name_full: scene.driven(ob) for ob in scene.armatures()}
+def writable_bones() -> dict[str, set[str]]:
+    """Return the names of the bones that chains may write, by armature object."""
+    return {ob.name_full: scene.driven_bones(ob) for ob in scene.armatures()}
 
 
 def tag_all() -> None:
-    """Have all armature objects evaluated again."""
+    """Tag all armature objects and evaluate them again."""
     for ob in bpy.context.scene.objects:
         if ob.type == "ARMATURE":
             ob.update_tag()
     bpy.context.view_layer.update()
 
 
-def stored(is_solved: bool = False) -> Stored:
-    """Return the stored poses of all chains that can be read: what mute would give back.
+def stored_poses(is_solved: bool = False) -> Stored:
+    """Return the readable stored poses of all chains, which mute would restore.
 
-    Left out are bones whose channels are keyed, which take what the keys say, and those with locks,
-    whose channels belong to whoever locked them; with ``is_solved`` chains that are not solved too.
+    Bones with keyed channels are left out, as their keys pose them, and bones with locks, which
+    belong to the user; with ``is_solved`` also chains that are not solved.
     """
-    found = {}
+    texts = {}
     for ob in scene.armatures():
         keyed, left_out = animated_bones(ob), unsolved(ob) if is_solved else ()
         modes = {
@@ -77,37 +77,37 @@ def stored(is_solved: bool = False) -> Stored:
             with suppress(ValueError, TypeError):
                 for name, mode, *values in json.loads(chain.stored_pose or "[]"):
                     if modes.get(name) == mode:
-                        found[ob.name_full, index, name] = json.dumps(values)
-    return found
+                        texts[ob.name_full, index, name] = json.dumps(values)
+    return texts
 
 
-def waiting() -> dict[tuple[str, int, str], list[float]]:
-    """Return the rotations of bones of live chains that store nothing, with one that is broken.
+def restored_rotations() -> dict[tuple[str, int, str], list[float]]:
+    """Return the rotations of bones of live chains without a stored pose, but with a broken bone.
 
-    What such a chain has given back stands there: it stores that once all of it is finite.
+    Such a chain has restored this pose, and stores it once all of it is finite.
     """
-    found, broken = {}, {(owner, bone) for owner, bone, _ in not_finite(poses())}
+    rotations, broken = {}, {(owner, bone) for owner, bone, _ in not_finite(poses())}
     for ob in scene.armatures() if broken else ():
         for index, chain in enumerate(ob.chain_ik.chains):
-            bones = (*scene.driven_in_order(ob, chain), *scene.carrying(ob, chain))
-            own = {(ob.name_full, name) for name in bones}
-            if not (chain.mute or chain.stored_pose or own.isdisjoint(broken)):
+            bones = (*scene.chain_bones(ob, chain), *scene.body_bones(ob, chain))
+            keys = {(ob.name_full, name) for name in bones}
+            if not (chain.mute or chain.stored_pose or keys.isdisjoint(broken)):
                 for bone in ob.pose.bones:
                     values = [*getattr(bone, rigs.rotation_property(bone)), 0.0]
-                    found[ob.name_full, index, bone.name] = values[:4]
-    return found
+                    rotations[ob.name_full, index, bone.name] = values[:4]
+    return rotations
 
 
-def not_kept(before: Stored, after: Stored) -> list[str]:
-    """Return what is stored no more and does not stand there either, or differs.
+def lost_poses(before: Stored, after: Stored) -> list[str]:
+    """Return the stored channels that are lost or differ, and are not in the present pose either.
 
-    Left out are objects that are gone: Blender saves none that nothing uses. So are bones that are
-    keyed by now: undo leaves the keys of a library. A bone that has left a chain is stored by the
-    other one that it belongs to.
+    Removed objects are left out, as Blender does not save unused ones. So are bones that are keyed
+    now, as undo leaves the keys of a library. A bone that has left a chain is stored by the other
+    chain that it belongs to.
     """
     keyed = {(ob.name_full, bone) for ob in scene.armatures() for bone in animated_bones(ob)}
     elsewhere = {(owner, bone, values) for (owner, _, bone), values in after.items()}
-    standing, owners = waiting(), {ob.name_full for ob in scene.armatures()}
+    restored, owners = restored_rotations(), {ob.name_full for ob in scene.armatures()}
     return [
         f"{owner}, chain {index} stored {values} of {bone}, and now {after.get(key)}"
         for key, values in before.items()
@@ -116,12 +116,12 @@ def not_kept(before: Stored, after: Stored) -> list[str]:
         and (owner, bone) not in keyed
         and (owner, bone, values) not in elsewhere
         and after.get(key) != values
-        and standing.get(key) != json.loads(values)[0]
+        and restored.get(key) != json.loads(values)[0]
     ]
 
 
 def paths(ob: Object) -> Iterator[str]:
-    """Yield the paths of an object that are animated in any way."""
+    """Yield the data paths of an object with keys, strips or drivers."""
     data = ob.animation_data
     if data is None:
         return
@@ -139,12 +139,12 @@ def animated_bones(ob: Object) -> set[str]:
 
 
 def _bones_of(data_paths: Iterable[str]) -> set[str]:
-    found = map(BONE.match, data_paths)
-    return {bpy.utils.unescape_identifier(match[1]) for match in found if match}
+    matches = map(BONE.match, data_paths)
+    return {bpy.utils.unescape_identifier(match[1]) for match in matches if match}
 
 
-def same(one: scene.Values, other: scene.Values, tolerance: float = 0.0) -> bool:
-    """Tell whether values are equal, those that are not finite too."""
+def is_same(one: scene.Values, other: scene.Values, tolerance: float = 0.0) -> bool:
+    """Return whether values are equal, NaN too, or differ by a share of max(1, value) at most."""
     if np.array_equal(one, other, equal_nan=True):
         return True
     if tolerance == 0.0 or one.shape != other.shape:
@@ -155,53 +155,54 @@ def same(one: scene.Values, other: scene.Values, tolerance: float = 0.0) -> bool
 
 
 def difference(one: scene.Values, other: scene.Values) -> str:
-    """Return the channel of a bone that differs most, and by how much."""
+    """Return the channel with the largest difference, and this difference, as text."""
     channels = [f"{name}[{i}]" for name, size in scene.CHANNELS.items() for i in range(size)]
     with np.errstate(invalid="ignore"):
-        by = np.nan_to_num(np.abs(one - other), nan=np.inf) * (one != other)
-    worst = int(np.argmax(by))
-    return f"{channels[worst]} {one[worst]:.7g} became {other[worst]:.7g}, {by[worst]:.2g} off"
+        gaps = np.nan_to_num(np.abs(one - other), nan=np.inf) * (one != other)
+    worst = int(np.argmax(gaps))
+    return f"{channels[worst]} {one[worst]:.7g} became {other[worst]:.7g}, {gaps[worst]:.2g} off"
 
 
-def _moved(before: Poses, after: Poses, name: str, tolerance: float = 0.0) -> dict[str, str]:
-    """Return what has become of bones of an armature object, by bone; nothing if it has others."""
+def _moves(before: Poses, after: Poses, name: str, tolerance: float = 0.0) -> dict[str, str]:
+    """Return the changes of bones of an armature object; an empty table if it has other bones."""
     if name not in before or before[name].names != after[name].names:
         return {}
     rows = zip(after[name].names, before[name].values, after[name].values, strict=True)
-    return {b: f"{name}, {b} {difference(*v)}" for b, *v in rows if not same(*v, tolerance)}
+    return {b: f"{name}, {b} {difference(*v)}" for b, *v in rows if not is_same(*v, tolerance)}
 
 
-def moved_without_a_chain(before: Poses, after: Poses, known: dict[str, set[str]]) -> list[str]:
+def moved_without_a_chain(before: Poses, after: Poses, earlier: dict[str, set[str]]) -> list[str]:
     """Return the bones that an update has moved although no chain or animation writes them.
 
-    Known are those that chains may have written until the edit.
+    ``earlier`` holds the bones that chains could write before the edit.
     """
-    found = []
+    reports = []
     for ob in scene.armatures():
-        if moved := _moved(before, after, ob.name_full):
-            written = scene.driven(ob) | known.get(ob.name_full, set()) | animated_bones(ob)
-            found += [text for bone, text in moved.items() if bone not in written]
-    return found
+        if moved := _moves(before, after, ob.name_full):
+            written = scene.driven_bones(ob) | earlier.get(ob.name_full, set()) | animated_bones(ob)
+            reports += [text for bone, text in moved.items() if bone not in written]
+    return reports
 
 
 def not_stable(
-    before: Poses, after: Poses, exempt: set[str], again: Container[str] = ()
+    before: Poses, after: Poses, exempt: set[str], approximate: Container[str] = ()
 ) -> list[str]:
-    """Return the bones that differ from before although nothing that they hang on does.
+    """Return the bones that differ from before although nothing that they depend on does.
 
-    Left out are the armature objects in ``exempt``; ``again`` are solved again from the pose shown.
+    The armature objects in ``exempt`` are left out. Those in ``approximate`` may differ by a
+    tolerance, as they are solved again from the shown pose.
     """
     return [
         text
         for name in after
         if name not in exempt
-        for text in _moved(before, after, name, SAME if name in again else 0.0).values()
+        for text in _moves(before, after, name, MAX_CREEP if name in approximate else 0.0).values()
     ]
 
 
 def moved_objects(before: dict[str, scene.Values], after: dict[str, scene.Values]) -> list[str]:
     """Return the objects that an update has moved although they are not animated."""
-    # Blender finds nothing by its full name, which those of libraries need.
+    # Objects of libraries need the full name, by which Blender finds no object.
     channels = ("location", "rotation", "scale")
     animated = {
         ob.name_full
@@ -211,14 +212,14 @@ def moved_objects(before: dict[str, scene.Values], after: dict[str, scene.Values
     return [
         f"{name} {difference(before[name], values)}"
         for name, values in after.items()
-        if name in before and name not in animated and not same(before[name], values)
+        if name in before and name not in animated and not is_same(before[name], values)
     ]
 
 
-def not_finite(found: Poses) -> set[tuple[str, str, int]]:
-    """Return which channels are not finite: armature object, bone and column.
+def not_finite(shown: Poses) -> set[tuple[str, str, int]]:
+    """Return the channels that are not finite: armature object, bone and column.
 
-    Those of bones with drivers are left out: a driver gives on what it reads.
+    Bones with drivers are left out: a driver passes on the value that it reads.
     """
     by_driver = {
         (ob.name_full, bone)
@@ -227,7 +228,7 @@ def not_finite(found: Poses) -> set[tuple[str, str, int]]:
     }
     return {
         (name, bones[row], int(column))
-        for name, (bones, values) in found.items()
+        for name, (bones, values) in shown.items()
         for row, column in np.argwhere(~np.isfinite(values))
         if (name, bones[row]) not in by_driver
     }
@@ -237,82 +238,82 @@ def drivers_of(ob: Object) -> list[bpy.types.FCurve]:
     return list(ob.animation_data.drivers) if ob.animation_data else []
 
 
-def _tied_to(ob: Object) -> set[Object]:
-    """Return the objects that an object hangs on directly, as far as Blender knows."""
+def _blender_dependencies(ob: Object) -> set[Object]:
+    """Return the objects that an object depends on directly, as far as Blender knows."""
     bones = ob.pose.bones if ob.pose is not None else ()
-    ties = [tie for each in (ob, *bones) for tie in each.constraints]
-    found = {ob.parent, *(getattr(tie, "target", None) for tie in ties)}
-    return (found | _read_by_drivers_of(ob)) - {None}
+    ties = [tie for owner in (ob, *bones) for tie in owner.constraints]
+    others = {ob.parent, *(getattr(tie, "target", None) for tie in ties)}
+    return (others | _driver_sources(ob)) - {None}
 
 
-def _leads_to(ob: Object) -> set[Object]:
-    """Return the objects that an object hangs on directly, chains included."""
+def _dependencies(ob: Object) -> set[Object]:
+    """Return the objects that an object depends on directly, chains included."""
     ends = {end for chain in ob.chain_ik.chains for end in (chain.target, chain.pole_target)}
-    return (_tied_to(ob) | ends) - {None}
+    return (_blender_dependencies(ob) | ends) - {None}
 
 
-def _read_by_drivers_of(ob: Object) -> set[Object]:
-    """Return the objects whose place drivers read; what they read of feet nothing moves."""
-    variables = [each for curve in drivers_of(ob) for each in curve.driver.variables]
-    places = [each for each in variables if each.type == "TRANSFORMS"]
-    return {target.id for variable in places for target in variable.targets} - {None}
+def _driver_sources(ob: Object) -> set[Object]:
+    """Return the objects whose transforms drivers read, without those that read feet."""
+    variables = [variable for curve in drivers_of(ob) for variable in curve.driver.variables]
+    transforms = [variable for variable in variables if variable.type == "TRANSFORMS"]
+    return {target.id for variable in transforms for target in variable.targets} - {None}
 
 
-def _all_leading_to(
-    things: set[Object], leads_to: Callable[[Object], set[Object]] = _leads_to
+def _all_dependencies(
+    things: set[Object], dependencies_of: Callable[[Object], set[Object]] = _dependencies
 ) -> set[Object]:
-    """Return things and all that they hang on, by any way."""
-    seen, waiting = set(things), list(things)
-    while waiting:
-        new = leads_to(waiting.pop()) - seen
+    """Return things and all their dependencies, direct or not."""
+    seen, remaining = set(things), list(things)
+    while remaining:
+        new = dependencies_of(remaining.pop()) - seen
         seen |= new
-        waiting += new
+        remaining += new
     return seen
 
 
-def hanging_on(is_meant: Callable[[Object], bool]) -> set[str]:
-    """Return the full names of armature objects that hang on objects that are meant, by any way."""
-    meant = {ob for ob in bpy.data.objects if is_meant(ob)}
-    return {ob.name_full for ob in scene.armatures() if _all_leading_to({ob}) & meant}
+def depending_on(is_source: Callable[[Object], bool]) -> set[str]:
+    """Return the full names of the armature objects that depend on the objects of a condition."""
+    sources = {ob for ob in bpy.data.objects if is_source(ob)}
+    return {ob.name_full for ob in scene.armatures() if _all_dependencies({ob}) & sources}
 
 
-def without_rest() -> set[str]:
-    """Return the armature objects that Blender itself may go on moving, update by update.
+def restless_rigs() -> set[str]:
+    """Return the armature objects that Blender itself may move at every update.
 
-    They hang on what it evaluates in a ring, of which no pass is the last: drivers that read what
-    hangs on the very object that they drive, and bones or objects that are tied to what hangs on
-    them. Or a driver reads what is gone: that gives 0 once the file has been loaded. Or chains go
-    on from their own last pose, on huge bones.
+    They depend on a cycle, which Blender never finishes: drivers that read what depends on the
+    object that they drive, or constraints of bones or objects to what depends on them. Or a driver
+    reads a removed object, which gives 0 once the file has been loaded. Or chains start from their
+    last pose, on huge bones.
     """
-    return hanging_on(_has_no_rest)
+    return depending_on(_is_restless)
 
 
-def _has_no_rest(ob: Object) -> bool:
-    if ob in _all_leading_to(_tied_to(ob) - {ob}, _tied_to):
+def _is_restless(ob: Object) -> bool:
+    if ob in _all_dependencies(_blender_dependencies(ob) - {ob}, _blender_dependencies):
         return True
     return ob.pose is not None and (
-        ob in _all_leading_to(_read_by_drivers_of(ob))
-        or _has_ring_of_bones(ob)
+        ob in _all_dependencies(_driver_sources(ob))
+        or _has_bone_cycle(ob)
         or not all(curve.driver.is_valid for curve in drivers_of(ob))
-        or _is_huge_and_goes_on(ob)
+        or _starts_from_huge_bones(ob)
     )
 
 
-def _is_huge_and_goes_on(ob: Object) -> bool:
-    """Tell whether chains go on from bones so large that float32 does not tell where they end."""
-    goes_on = any(chain.start_from == "CURRENT" for chain in ob.chain_ik.chains)
-    return goes_on and max(abs(each) for b in ob.pose.bones for each in b.scale) >= HUGE
+def _starts_from_huge_bones(ob: Object) -> bool:
+    """Return whether chains start from a present pose of bones too large for float32 positions."""
+    has_current = any(chain.start_from == "CURRENT" for chain in ob.chain_ik.chains)
+    return has_current and max(abs(x) for b in ob.pose.bones for x in b.scale) >= HUGE_SCALE
 
 
-def _has_ring_of_bones(ob: Object) -> bool:
-    """Tell whether a bone is tied to itself or to one that hangs on it, by any way."""
+def _has_bone_cycle(ob: Object) -> bool:
+    """Return whether a bone depends on itself by parents and constraints."""
     needed = {
         bone.name: {bone.parent.name if bone.parent else ""}
         | {
-            each.subtarget
+            target.subtarget
             for tie in bone.constraints
-            for each in (tie, *getattr(tie, "targets", ()))
-            if not tie.mute and getattr(each, "target", None) == ob
+            for target in (tie, *getattr(tie, "targets", ()))
+            if not tie.mute and getattr(target, "target", None) == ob
         }
         for bone in ob.pose.bones
     }
@@ -323,47 +324,46 @@ def _has_ring_of_bones(ob: Object) -> bool:
 
 
 def with_history() -> set[str]:
-    """Return the armature objects whose pose depends on the poses before, and those without rest.
+    """Return the armature objects whose pose depends on earlier poses, and the restless ones.
 
-    They hang on chains that are dragged, ease, or start from the present pose: what gives another
-    pose meanwhile (mute, other frames) gives these another start. Or on what is nowhere: stored
-    poses end that.
+    They depend on chains that are dragged, ease, or start from the present pose: any other pose in
+    between (mute, other frames) is another start. Or they depend on a transform that is not finite,
+    which a stored pose replaces.
     """
-    broken = {name for name, found in poses().items() if not np.isfinite(found.values).all()}
+    broken = {name for name, channels in poses().items() if not np.isfinite(channels.values).all()}
 
     def has_history(ob: Object) -> bool:
-        is_placed = np.isfinite(np.array(ob.matrix_world)).all()
-        lasts = ob.pose is not None and any(
+        is_finite = np.isfinite(np.array(ob.matrix_world)).all()
+        has_memory = ob.pose is not None and any(
             chain.solver == "FOLLOW" or _eases(chain) or chain.start_from == "CURRENT"
             for chain in ob.chain_ik.chains
         )
-        return lasts or ob.name_full in broken or not is_placed
+        return has_memory or ob.name_full in broken or not is_finite
 
-    return hanging_on(has_history) | without_rest()
+    return depending_on(has_history) | restless_rigs()
 
 
-def with_waiting() -> set[str]:
-    """Return the armature objects that hang on hidden ones with muted chains that hold a pose.
+def with_pending_restore() -> set[str]:
+    """Return the armature objects that depend on hidden ones with stored poses of muted chains.
 
-    Blender lists nothing that it does not evaluate, so they give it back when any armature object
-    is listed next, or once they are shown.
+    Blender lists only evaluated objects as changed, so these poses are restored when any armature
+    object is listed next, or once the hidden ones are shown.
     """
-    return hanging_on(
+    return depending_on(
         lambda ob: (
-            not ob.visible_get()
-            and any(is_idle(each) and each.stored_pose for each in ob.chain_ik.chains)
+            not ob.visible_get() and any(is_idle(c) and c.stored_pose for c in ob.chain_ik.chains)
         )
     )
 
 
 def with_eased() -> set[str]:
-    """Return the armature objects that hang on chains that ease, and those without rest.
+    """Return the armature objects that depend on chains that ease, and the restless ones.
 
-    An update that is not solved has these begin anew; chains from *Current* go on from their pose,
-    as far as that tells which solution it is a share of.
+    After an update without a solve, easing restarts; chains from *Current* continue from their
+    pose if it determines the solution that it is a share of.
     """
-    begins = hanging_on(lambda ob: any(_eases(c) or _is_held_share(c) for c in ob.chain_ik.chains))
-    return begins | without_rest()
+    eased = depending_on(lambda ob: any(_eases(c) or _is_clamped(c) for c in ob.chain_ik.chains))
+    return eased | restless_rigs()
 
 
 def _eases(chain: bpy.types.PropertyGroup) -> bool:
@@ -371,21 +371,21 @@ def _eases(chain: bpy.types.PropertyGroup) -> bool:
 
 
 def with_held() -> set[str]:
-    """Return the armature objects that hang on chains from *Current*, and on what holds these.
+    """Return the armature objects that depend on chains from *Current* and on locks or limits.
 
-    That is locked rotations, and limits where they show a share. They may move once more after undo
-    and loading: promise 4 says so.
+    Limits count where the influence is below 1. These objects may move once more after undo and
+    loading, as promise 4 says.
     """
 
     def is_held(ob: Object) -> bool:
-        has_share = any(map(_is_held_share, ob.chain_ik.chains))
+        has_share = any(map(_is_clamped, ob.chain_ik.chains))
         return has_share or (ob.pose is not None and any(map(_has_locks, ob.pose.bones)))
 
-    return hanging_on(is_held) & with_history()
+    return depending_on(is_held) & with_history()
 
 
-def _is_held_share(chain: bpy.types.PropertyGroup) -> bool:
-    """Tell whether limits may hold a share of a solution, of which it tells no more then."""
+def _is_clamped(chain: bpy.types.PropertyGroup) -> bool:
+    """Return whether limits may clamp a share of a solution, which then no longer determines it."""
     return bool(chain.start_from == "CURRENT" and chain.use_limits and chain.influence < 1.0)
 
 
@@ -395,10 +395,10 @@ def _has_locks(bone: bpy.types.PoseBone) -> bool:
 
 
 def unsolved(ob: Object) -> set[int]:
-    """Return the chains that keep a pose and say that they are not solved, by index.
+    """Return the indices of the chains that store a pose and report no solve.
 
-    Mute gives them the stored pose back, and so does a chain that shares their bones at a frame
-    where its influence is zero. They stay there, as nothing solves them.
+    Mute restores the stored pose, and so does a chain that shares their bones, at a frame where its
+    influence is zero. This pose stays, as nothing solves them.
     """
     is_live = bpy.context.scene.chain_ik.use_live
     return {
@@ -409,21 +409,21 @@ def unsolved(ob: Object) -> set[int]:
 
 
 def with_unsolved() -> set[str]:
-    """Return the armature objects that hang on chains that keep a pose and are not solved."""
-    return hanging_on(lambda ob: ob.pose is not None and bool(unsolved(ob)))
+    """Return the armature objects that depend on chains that store a pose and are not solved."""
+    return depending_on(lambda ob: ob.pose is not None and bool(unsolved(ob)))
 
 
 def with_converted() -> set[str]:
-    """Return the armature objects that hang on bones stored in another rotation mode than theirs.
+    """Return the armature objects that depend on bones stored in another rotation mode.
 
-    What is given back to them is rounded once more, which some poses tell a thousand times as much.
+    Their restored rotations are rounded once more; some poses multiply this a thousand times.
     """
-    return hanging_on(_is_converted)
+    return depending_on(_is_converted)
 
 
 def _is_converted(ob: Object) -> bool:
     modes = {bone.name: bone.rotation_mode for bone in ob.pose.bones} if ob.pose else {}
     with suppress(RigError):
-        found = [each for chain in ob.chain_ik.chains for each in bones_of_text(chain.stored_pose)]
-        return any(modes.get(each.name, "") != each.rotation_mode for each in found)
+        bones = [bone for chain in ob.chain_ik.chains for bone in bones_of_text(chain.stored_pose)]
+        return any(modes.get(bone.name, "") != bone.rotation_mode for bone in bones)
     return False

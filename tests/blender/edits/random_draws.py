@@ -1,4 +1,4 @@
-"""What an edit is: what is drawn for it and found, and what is printed meanwhile."""
+"""Edits: their parameters, how these are drawn, and the text printed during an edit."""
 
 from __future__ import annotations
 
@@ -17,105 +17,105 @@ import bpy
 
 from tests.blender.edits.random_values import THING, Draw
 
-Known = dict[str, Any]
-"""What has been drawn and found for an edit, by name; ``machine`` is the machine."""
+Arguments = dict[str, Any]
+"""Drawn values and things of one call of an edit, by name; ``machine`` is the machine."""
 
 
-class Found(NamedTuple):
-    """What an edit takes hold of, drawn as a number; without it the edit does nothing.
+class Lookup(NamedTuple):
+    """A thing that an edit changes, drawn as a number; without the thing the edit does nothing.
 
     Attributes:
-        find: Returns it, told the number and what is known before it.
-        numbers: What the number is drawn of.
+        find: Function of the number and the arguments before it that returns the thing.
+        numbers: Draw of the number.
     """
 
-    find: Callable[[int, Known], Any]
+    find: Callable[[int, Arguments], Any]
     numbers: Draw = THING
 
 
-Drawn = dict[str, Any]
-"""By name and in order: what draws a value, ``Found``, or the value itself."""
+Parameters = dict[str, Any]
+"""Parameters of an edit by name, in drawing order: a draw, a lookup, or the value itself."""
 
 
 class Edit(NamedTuple):
-    """What an edit does, and what is drawn for it."""
+    """The function of an edit, and its parameters."""
 
-    function: Callable[[Known], None]
-    drawn: Drawn
+    function: Callable[[Arguments], None]
+    drawn: Parameters
 
     def carry_out(self, machine: Any, values: dict[str, Any]) -> None:
-        known = {"machine": machine}
+        arguments = {"machine": machine}
         for name, value in values.items():
-            thing = self.drawn[name]
-            known[name] = thing.find(value, known) if isinstance(thing, Found) else value
-            if isinstance(thing, Found) and known[name] is None:
+            source = self.drawn[name]
+            arguments[name] = source.find(value, arguments) if isinstance(source, Lookup) else value
+            if isinstance(source, Lookup) and arguments[name] is None:
                 return
-        self.function(known)
+        self.function(arguments)
 
 
 EDITS: dict[str, Edit] = {}
-"""All edits by name; the modules of ``kinds`` add theirs."""
+"""All edits by name; the modules of ``kinds`` register them."""
 
 
-def edit(*of: Drawn, **drawn: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a function an edit: it is told what it names of what is drawn and found."""
+def edit(*shared: Parameters, **extra: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a function as an edit; it is called with the arguments that it names."""
 
-    def added(function: Callable[..., None]) -> Callable[..., None]:
+    def register(function: Callable[..., None]) -> Callable[..., None]:
         names = inspect.signature(function).parameters
-        all_drawn = {name: each for part in (*of, drawn) for name, each in part.items()}
+        all_parameters = {name: p for part in (*shared, extra) for name, p in part.items()}
         EDITS[function.__name__] = Edit(
-            lambda known: function(**{name: known[name] for name in names}), all_drawn
+            lambda arguments: function(**{name: arguments[name] for name in names}), all_parameters
         )
         return function
 
-    return added
+    return register
 
 
-def setters(of: Drawn, **edits: tuple[Any, ...]) -> None:
-    """Add edits that set a property of what is found last in ``of``.
+def add_setters(shared: Parameters, **edits: tuple[Any, ...]) -> None:
+    """Register edits that set a property of the last thing of ``shared``.
 
     Args:
-        of: What is found.
-        edits: By name of the edit the path of the property, in which ``{}`` is drawn as well, and
-            what is drawn for it, the value last; "" for pairs of both.
+        shared: Parameters of all these edits.
+        edits: Path of the property and its draws by name of the edit. The last draw is the value,
+            the ones before fill each ``{}`` of the path. An empty path: pairs of path and value.
     """
-    for name, (path, *drawn) in edits.items():
-        numbered = {f"drawn {i}": each for i, each in enumerate(drawn)}
+    for name, (path, *sources) in edits.items():
+        numbered = {f"drawn {i}": source for i, source in enumerate(sources)}
         EDITS[name] = Edit(
-            functools.partial(_set, path, list(of)[-1], list(numbered)), of | numbered
+            functools.partial(_set, path, list(shared)[-1], list(numbered)), shared | numbered
         )
 
 
-def _set(path: str, owner: str, names: list[str], known: Known) -> None:
-    *words, value = [known[name] for name in names]
-    put(known[owner], *((path.format(*words), value) if path else value))
+def _set(path: str, owner: str, names: list[str], arguments: Arguments) -> None:
+    *words, value = [arguments[name] for name in names]
+    set_by_path(arguments[owner], *((path.format(*words), value) if path else value))
 
 
-def put(holder: Any, path: str, value: object) -> None:
+def set_by_path(holder: Any, path: str, value: object) -> None:
     """Set a property by its path."""
     *above, name = path.split(".")
-    for each in above:
-        holder = getattr(holder, each)
+    for word in above:
+        holder = getattr(holder, word)
     if name.isdecimal():
         holder[int(name)] = value
     else:
         setattr(holder, name, value)
 
 
-def buttons(of: Drawn, **edits: tuple[Any, Drawn]) -> None:
-    """Add edits that press a button: its operator and options, each of them drawn or as it is."""
+def add_buttons(shared: Parameters, **edits: tuple[Any, Parameters]) -> None:
+    """Register edits that press a button: its operator and options, drawn or constant."""
     for name, (operator, options) in edits.items():
         function = functools.partial(_press, list(options))
-        EDITS[name] = Edit(function, {**of, "operator": operator, **options})
+        EDITS[name] = Edit(function, {**shared, "operator": operator, **options})
 
 
-def _press(options: list[str], known: Known) -> None:
-    operator = getattr(bpy.ops.pose, f"chain_ik_{known['operator']}")
-    press(operator, **{name: known[name] for name in options})
+def _press(options: list[str], arguments: Arguments) -> None:
+    operator = getattr(bpy.ops.pose, f"chain_ik_{arguments['operator']}")
+    press(operator, **{name: arguments[name] for name in options})
 
 
 def press(operator: Callable[..., set[str]], **settings: object) -> None:
-    """Run an operator as its button does; a sentence with which it refuses is all right."""
+    """Run an operator as its button does; it may refuse with a message."""
     try:
         operator("EXEC_DEFAULT", True, **settings)
     except RuntimeError as error:
@@ -123,32 +123,32 @@ def press(operator: Callable[..., set[str]], **settings: object) -> None:
             raise
 
 
-def draw(drawn: Drawn, seed: str) -> dict[str, Any]:
-    """Return the values of an edit: the same for the same seed, whatever was drawn before."""
-    rng, found = random.Random(seed), {}
-    for name, each in drawn.items():
-        drawing = each.numbers if isinstance(each, Found) else each
-        found[name] = drawing.value(rng) if isinstance(drawing, Draw) else drawing
-    return found
+def draw(parameters: Parameters, seed: str) -> dict[str, Any]:
+    """Return the values of an edit, which depend on the seed only."""
+    rng, values = random.Random(seed), {}
+    for name, parameter in parameters.items():
+        source = parameter.numbers if isinstance(parameter, Lookup) else parameter
+        values[name] = source.value(rng) if isinstance(source, Draw) else source
+    return values
 
 
-# Blender prints what a handler raises to Python's stderr, and what an operator raises to the
-# process's own stdout: it goes on after both.
-SIGNS = ("Traceback", "Error: Python")
+# Blender prints the exception of a handler to Python's stderr, that of an operator to the
+# stdout of the process, and continues after both.
+FAULT_SIGNS = ("Traceback", "Error: Python")
 
 
 class Output:
-    """Collects what is printed."""
+    """The collected text that Blender and Python print."""
 
     def __init__(self) -> None:
-        # Left open: what the extension logs may go there for as long as it stays registered.
+        # It stays open: the extension may log to it as long as it is registered.
         self._file = tempfile.TemporaryFile("w+", errors="replace")
 
     @contextlib.contextmanager
-    def collected(self) -> Iterator[None]:
-        """Collect what is printed meanwhile."""
+    def collecting(self) -> Iterator[None]:
+        """Collect what is printed in this block."""
         sys.stdout.flush()
-        kept = [os.dup(number) for number in (1, 2)]
+        copies = [os.dup(number) for number in (1, 2)]
         _flush()
         for number in (1, 2):
             os.dup2(self._file.fileno(), number)
@@ -158,17 +158,17 @@ class Output:
         finally:
             self._file.flush()
             _flush()
-            for number, copy in zip((1, 2), kept, strict=True):
+            for number, copy in zip((1, 2), copies, strict=True):
                 os.dup2(copy, number)
                 os.close(copy)
 
-    def taken(self) -> str:
-        """Return what has been printed since the last call."""
+    def take(self) -> str:
+        """Return the text printed since the last call, and clear it."""
         self._file.seek(0)
-        found = self._file.read()
+        text = self._file.read()
         self._file.seek(0)
         self._file.truncate()
-        return found
+        return text
 
 
 def _flush() -> None:
@@ -177,5 +177,5 @@ def _flush() -> None:
 
 
 def is_fault(text: str) -> bool:
-    """Tell whether a text tells of an exception."""
-    return any(sign in text for sign in SIGNS)
+    """Return whether a text reports an exception."""
+    return any(sign in text for sign in FAULT_SIGNS)

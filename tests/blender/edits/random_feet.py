@@ -1,4 +1,4 @@
-"""Feet that roll: their bones and properties, told from outside."""
+"""Feet that roll: their bones and properties, as read from Blender."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import bpy
 
 from blender_ik_addon.rig.controls.foot_roll import BANK, MECHANISM, ROLL
 from tests.blender.edits.random_checks import BONE, drivers_of, paths
-from tests.blender.edits.random_scene import armatures, driven
+from tests.blender.edits.random_scene import armatures, driven_bones
 
 CHANNELS = (ROLL, BANK)
 
 Mechanisms = dict[tuple[str, str], str]
-"""What may not change, by armature object and bone, or by path of a bone or a driver."""
+"""Values that may not change, by armature object and bone, or by path of a bone or a driver."""
 
 
 def feet_of(ob: bpy.types.Object | None) -> list[bpy.types.PoseBone]:
@@ -21,45 +21,45 @@ def feet_of(ob: bpy.types.Object | None) -> list[bpy.types.PoseBone]:
 
 
 def bones_of_feet(ob: bpy.types.Object) -> list[str]:
-    """Return the bones without which a foot no longer rolls as it did: mechanisms and toes."""
+    """Return the bones that a foot needs to roll: mechanisms and toes."""
     return [
         bone.name for bone in ob.data.bones if MECHANISM in bone.collections or "toe" in bone.name
     ]
 
 
 def mechanisms() -> Mechanisms:
-    """Return how feet are rolled, how mechanisms stand, and which drivers turn nothing.
+    """Return how feet are rolled, the poses of mechanisms, and the drivers without a bone.
 
-    What is keyed stands as its keys say, which it does anew whenever Blender plays them: of that
-    only the keys are told. How a bone stands is not told while a chain drives it or has it as its
-    pole, so that it is nothing new to compare once that chain is gone.
+    Of keyed channels only the paths are returned, as Blender poses these whenever it plays their
+    keys. The pose of a bone is left out while a chain drives it or has it as its pole, so that
+    there is no new pose to compare once that chain is gone.
     """
-    found: Mechanisms = {}
+    state: Mechanisms = {}
     chains = [chain for owner in armatures() for chain in owner.chain_ik.chains]
     for ob in armatures():
         poles = {chain.pole_subtarget for chain in chains if chain.pole_target == ob}
-        written = driven(ob) | poles
+        written = driven_bones(ob) | poles
         keyed = {path for path in paths(ob) if not path.endswith("rotation_euler")}
         for bone in ob.pose.bones:
-            own = bone.path_from_id()
+            prefix = bone.path_from_id()
             rolls = [float(bone.get(name, 0.0)) for name in CHANNELS]
-            told = [path for path in keyed if path.startswith(f'{own}["')]
-            found[ob.name_full, bone.name] = str(sorted(told) or rolls)  # nan is not itself
-            if _stands_between(ob.data.bones.get(bone.name)) and bone.name not in written:
-                told = [path for path in keyed if path.startswith(f"{own}.")]
-                told += [tie.name for tie in bone.constraints]
-                found[ob.name_full, own] = str(sorted(told) or [*bone.location, *bone.scale])
+            animated = [path for path in keyed if path.startswith(f'{prefix}["')]
+            state[ob.name_full, bone.name] = str(sorted(animated) or rolls)  # nan is not itself
+            if _is_controlled_mechanism(ob.data.bones.get(bone.name)) and bone.name not in written:
+                animated = [path for path in keyed if path.startswith(f"{prefix}.")]
+                animated += [tie.name for tie in bone.constraints]
+                state[ob.name_full, prefix] = str(sorted(animated) or [*bone.location, *bone.scale])
         for curve in drivers_of(ob):
             match = BONE.match(curve.data_path)
             if match and bpy.utils.unescape_identifier(match[1]) not in ob.pose.bones:
-                found[ob.name_full, curve.data_path] = "without a bone"
-    return found
+                state[ob.name_full, curve.data_path] = "without a bone"
+    return state
 
 
-def _stands_between(bone: bpy.types.Bone | None) -> bool:
-    """Tell whether a bone is one of a mechanism that has a control.
+def _is_controlled_mechanism(bone: bpy.types.Bone | None) -> bool:
+    """Return whether a bone is part of a mechanism that has a control.
 
-    Of the armature: poses of objects that no scene has name bones that undo has freed.
+    It is a bone of the armature: after undo, poses of objects in no scene refer to freed bones.
     """
     above = bone
     while above is not None and MECHANISM in above.collections:
@@ -67,8 +67,8 @@ def _stands_between(bone: bpy.types.Bone | None) -> bool:
     return above is not None and above != bone
 
 
-def touched(before: Mechanisms) -> list[str]:
-    """Return what of the feet is another one now, or new and turns nothing."""
+def changed_mechanisms(before: Mechanisms) -> list[str]:
+    """Return what has changed of the feet, and new drivers without a bone."""
     return [
         f"{owner}, {name}: {before.get((owner, name))} became {now}"
         for (owner, name), now in mechanisms().items()

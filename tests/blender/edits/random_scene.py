@@ -1,4 +1,4 @@
-"""What random edits take hold of: things found by number, places by seed, channels written down."""
+"""The scene of random edits: things by number, places by seed, and channels as arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 import numpy.typing as npt
 
-from tests.blender.edits.random_draws import Found, Known, press
+from tests.blender.edits.random_draws import Arguments, Lookup, press
 from tests.blender.edits.random_values import FLAG, SEED, integers, sampled
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_bones
@@ -25,30 +25,30 @@ CHANNELS = {
     "rotation_euler": 3,
     "rotation_axis_angle": 4,
 }
-"""Of bones and objects, with how many numbers they have."""
+"""Channels of bones and objects, with their sizes."""
 
 
 def place(seed: int) -> npt.NDArray[np.float64]:
-    """Return a place near the rigs, some of them far off."""
+    """Return a place near the rigs, or far from them for one seed of four."""
     spread = (0.7, 1.5, 1.5, 4.0)[seed % 4]
     return np.round(make_rng(seed).uniform(-spread, spread, 3) + np.array([0.0, 0.0, 1.0]), 2)
 
 
-PLACE = Found(lambda number, _: place(number), SEED)
+PLACE = Lookup(lambda number, _: place(number), SEED)
 
 
 def angles(seed: int) -> npt.NDArray[np.float64]:
-    """Return Euler angles; none for seed 0."""
+    """Return Euler angles; zeros for seed 0."""
     return np.round(make_rng(seed).uniform(-1.5, 1.5, 3) * (seed > 0), 2)
 
 
-TURN = Found(lambda number, _: angles(number), SEED)
+TURN = Lookup(lambda number, _: angles(number), SEED)
 
 
-def picked(things: Any, number: int) -> Any:
-    """Return one of things, counted round; None without any."""
-    found = list(things)
-    return found[number % len(found)] if found else None
+def pick(things: Any, number: int) -> Any:
+    """Return the thing of a number, modulo their count; None if there are none."""
+    choices = list(things)
+    return choices[number % len(choices)] if choices else None
 
 
 def count_objects() -> int:
@@ -56,14 +56,14 @@ def count_objects() -> int:
 
 
 def any_object(number: int, kinds: Callable[[bool], bool] = lambda is_rig: True) -> Any:
-    """Return an object of the scene, in the order of names: of any kind, or of some."""
+    """Return an object of the scene, in the order of names: of any kind, or of some kinds."""
     objects = bpy.context.scene.objects
-    name = picked(sorted(ob.name for ob in objects if kinds(ob.type == "ARMATURE")), number)
+    name = pick(sorted(ob.name for ob in objects if kinds(ob.type == "ARMATURE")), number)
     return None if name is None else objects.get(name)
 
 
 def other_object(number: int) -> bpy.types.Object | None:
-    """Return one that is no armature: a target or pole."""
+    """Return an object other than an armature: a target or pole."""
     return any_object(number, lambda is_rig: not is_rig)
 
 
@@ -72,38 +72,38 @@ def armature(number: int) -> bpy.types.Object | None:
 
 
 def bone_of(ob: bpy.types.Object | None, number: int) -> bpy.types.PoseBone | None:
-    return None if ob is None or ob.pose is None else picked(ob.pose.bones, number)
+    return None if ob is None or ob.pose is None else pick(ob.pose.bones, number)
 
 
 def chain_of(ob: bpy.types.Object, number: int) -> bpy.types.PropertyGroup | None:
-    return picked(ob.chain_ik.chains, number)
+    return pick(ob.chain_ik.chains, number)
 
 
 def _editable(ob: bpy.types.Object | None, part: str = "") -> bpy.types.Object | None:
-    """Return an object of which itself, or its data, can be edited."""
+    """Return an object if it, or with ``part`` its data, can be edited, otherwise None."""
     return ob if ob is not None and (ob.data if part else ob).is_editable else None
 
 
-BONE = Found(lambda number, known: bone_of(known["ob"], number))
-CHAIN = Found(lambda number, known: chain_of(known["ob"], number))
-OF_OBJECT = {"ob": Found(lambda number, _: any_object(number))}
-OF_OWN_OBJECT = {"ob": Found(lambda number, _: _editable(any_object(number)))}
-"""Of one that is not linked: Blender keeps what is done to it."""
-OF_TARGET = {"ob": Found(lambda number, _: other_object(number))}
-OF_RIG = {"ob": Found(lambda number, _: armature(number))}
-OF_OWN_RIG = {"ob": Found(lambda number, _: _editable(armature(number)))}
-OF_OWN_BONES = {"ob": Found(lambda number, _: _editable(armature(number), "data"))}
+BONE = Lookup(lambda number, arguments: bone_of(arguments["ob"], number))
+CHAIN = Lookup(lambda number, arguments: chain_of(arguments["ob"], number))
+OF_OBJECT = {"ob": Lookup(lambda number, _: any_object(number))}
+EDITABLE_OBJECT = {"ob": Lookup(lambda number, _: _editable(any_object(number)))}
+"""An object that is not linked: Blender saves its changes."""
+OF_TARGET = {"ob": Lookup(lambda number, _: other_object(number))}
+OF_RIG = {"ob": Lookup(lambda number, _: armature(number))}
+EDITABLE_RIG = {"ob": Lookup(lambda number, _: _editable(armature(number)))}
+EDITABLE_BONES = {"ob": Lookup(lambda number, _: _editable(armature(number), "data"))}
 OF_BONE = {**OF_RIG, "bone": BONE}
 OF_CHAIN = {**OF_RIG, "chain": CHAIN}
-OF_OWN_CHAIN = {**OF_OWN_RIG, "chain": CHAIN}
+EDITABLE_CHAIN = {**EDITABLE_RIG, "chain": CHAIN}
 
 
 def armatures() -> Iterator[bpy.types.Object]:
-    """Yield all armature objects that have a pose, those outside of the scene too."""
+    """Yield all armature objects that have a pose, also those outside the scene."""
     return (ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.pose is not None)
 
 
-def driven_in_order(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> list[str]:
+def chain_bones(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> list[str]:
     """Return the names of the bones that a chain drives, root first."""
     tip = ob.pose.bones.get(chain.bone)
     if tip is None:
@@ -119,17 +119,17 @@ def driven_in_order(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> lis
     return [bone.name for bone in bones]
 
 
-def carrying(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> list[str]:
-    """Return the names of the bones of its body that carry what a chain drives."""
-    own, body = driven_in_order(ob, chain), ob.chain_ik.body
-    if not (own and body.use_body):
+def body_bones(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> list[str]:
+    """Return the names of the bones of a body that are above the bones of a chain."""
+    bones, body = chain_bones(ob, chain), ob.chain_ik.body
+    if not (bones and body.use_body):
         return []
-    above = [bone.name for bone in ob.pose.bones[own[0]].parent_recursive]
+    above = [bone.name for bone in ob.pose.bones[bones[0]].parent_recursive]
     return above[: above.index(body.root) + 1] if body.root in above else []
 
 
 def hand_of(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> str:
-    """Return the one bone at the tail of the tip if that takes the target's rotation, else ""."""
+    """Return the only bone at the tip's tail if it takes the target's rotation, otherwise ""."""
     if not (chain.use_tail and chain.use_rotation and chain.rotation_bone == "AUTO"):
         return ""
     tip = ob.data.bones[chain.bone]
@@ -141,27 +141,27 @@ def hand_of(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> str:
     return at_tail[0] if len(at_tail) == 1 else ""
 
 
-def driven(ob: bpy.types.Object) -> set[str]:
-    """Return the names of the bones that any chain of an object may write, muted ones too.
+def driven_bones(ob: bpy.types.Object) -> set[str]:
+    """Return the names of the bones that the chains of an object may write, muted chains too.
 
-    That is those that it drives, and those that it has driven and still has to give back.
+    These are the bones that a chain drives, and those of its stored pose, not yet restored.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for chain in ob.chain_ik.chains:
-        found.update(name for name in ob.pose.bones.keys() if json.dumps(name) in chain.stored_pose)
-        found.update(driven_in_order(ob, chain), carrying(ob, chain))
-    return found
+        names.update(name for name in ob.pose.bones.keys() if json.dumps(name) in chain.stored_pose)
+        names.update(chain_bones(ob, chain), body_bones(ob, chain))
+    return names
 
 
 class Channels(NamedTuple):
-    """What all channels of a thing hold, as stored."""
+    """The values of all channels, as stored, with the names of the rows."""
 
     names: tuple[str, ...]
     values: Values
 
 
 def channels_of(ob: bpy.types.Object) -> Channels:
-    """Return the channels of all bones of an armature object, one row a bone."""
+    """Return the channels of all bones of an armature object, one row for each bone."""
     bones = ob.pose.bones
     columns = []
     for name, size in CHANNELS.items():
@@ -172,7 +172,7 @@ def channels_of(ob: bpy.types.Object) -> Channels:
 
 
 def enter(ob: bpy.types.Object, mode: str) -> bool:
-    """Make an object the active one and switch its mode, if it can be; tell whether it was."""
+    """Make an object active and switch its mode if possible; return whether it has this mode."""
     view_layer = bpy.context.view_layer
     active = view_layer.objects.active
     if active is not None and active.mode != "OBJECT" and active != ob:
@@ -188,14 +188,14 @@ def enter(ob: bpy.types.Object, mode: str) -> bool:
 
 
 def leave_modes() -> None:
-    """Go to object mode, as most operators want."""
+    """Go to object mode, which most operators need."""
     active = bpy.context.view_layer.objects.active
     if active is not None and active.mode != "OBJECT":
         press(bpy.ops.object.mode_set, mode="OBJECT")
 
 
 def select(ob: bpy.types.Object, number: int, chain: int = 0) -> str | None:
-    """Select a bone in pose mode and make a chain the active one; None if that cannot be done."""
+    """Select a bone in pose mode and activate a chain; return its name, or None if impossible."""
     bone = bone_of(ob, number)
     name = None if bone is None else bone.name
     if name is None or not enter(ob, "POSE"):
@@ -206,22 +206,22 @@ def select(ob: bpy.types.Object, number: int, chain: int = 0) -> str | None:
     return name
 
 
-def _activate(number: int, known: Known) -> int:
-    ob = known["ob"]
+def _activate(number: int, arguments: Arguments) -> int:
+    ob = arguments["ob"]
     if ob.chain_ik.chains:
         ob.chain_ik.active_index = number % len(ob.chain_ik.chains)
     return number
 
 
-SELECTED = Found(lambda number, known: select(known["ob"], number, known.get("chain", 0)))
+SELECTED = Lookup(lambda number, values: select(values["ob"], number, values.get("chain", 0)))
 OF_SELECTED = {**OF_RIG, "bone": SELECTED}
-"""A rig in pose mode, and the name of the one bone that is selected."""
-OF_ACTIVE = {**OF_SELECTED, "chain": Found(_activate)}
+"""A rig in pose mode, and the name of its only selected bone."""
+OF_ACTIVE = {**OF_SELECTED, "chain": Lookup(_activate)}
 """The same, and the number of the active chain."""
 
 
 def make_limb(seed: int, name: str = "Rig") -> bpy.types.Object:
-    """Return a rig of one to four bones in a line, one beside them and one that they hang on."""
+    """Return a rig of one to four bones in a line, one beside them, and a parent above."""
     ob = rigs.make_armature(name)
     mode = rigs.ROTATION_MODES[seed % len(rigs.ROTATION_MODES)] if seed % 3 else "QUATERNION"
     rigs.add_bones(ob, ((0, 0, -0.5), (0, 0, 0)), prefix="Above")
@@ -235,17 +235,17 @@ def make_limb(seed: int, name: str = "Rig") -> bpy.types.Object:
 
 
 def make_legs(seed: int, count: int) -> bpy.types.Object:
-    """Return hips with two legs, of which so many are set up with feet that roll."""
+    """Return hips with two legs, ``count`` of them set up with feet that roll."""
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)], name="Other")
     joints = np.array([(0.1, 0, 1), (0.1, -0.05, 0.5), (0.1, 0, 0.1), (0.1, -0.2, 0)])
     for side, sign in (("L", 1.0), ("R", -1.0)):
         ends = np.vstack((joints, (0.1, -0.3, 0.0))) * (sign, 1.0, 1.0)
-        for old, word in zip(
+        for old, part in zip(
             rigs.add_bones(ob, ends, prefix="New", parent="Bone.0"),
             ("thigh", "shin", "foot", "toe"),
             strict=True,
         ):
-            ob.data.bones[old].name = f"{word}.{side}"
+            ob.data.bones[old].name = f"{part}.{side}"
     select_bones(ob, [f"foot.{side}" for side in "LR"[:count]])
     press(bpy.ops.pose.chain_ik_setup, scope="SELECTED", control="BONE")
     rigs.enter(ob, "OBJECT")
@@ -272,34 +272,34 @@ START = {
     ),
     "feet": sampled((0, 0, 0, 1, 2)),
 }
-"""What the scene of a file is drawn of.
+"""Parameters of the start scene of a file.
 
-Seeds of two rigs, how many view layers, and of the first rig: whether a second chain shares a bone
-with its first one, its bones have limits, its target and influence are keyed, and the settings of
-its chain. Of the second one how many feet roll; it is a limb if none does.
+Seeds of two rigs, and the number of view layers. Of the first rig: whether a second chain shares a
+bone with its first one, its bones have limits, or its target and influence are keyed, and the
+settings of its chain. Of the second rig: the number of feet that roll; without any it is a limb.
 """
 
 
-def make_scene(drawn: dict[str, Any]) -> None:
-    for number in range(1, drawn["layers"]):
+def make_scene(values: dict[str, Any]) -> None:
+    for number in range(1, values["layers"]):
         bpy.context.scene.view_layers.new(f"Layer {number}")
-    first = drawn["first"]
-    for name, seed in (("Rig", first), ("Other", drawn["second"])):
+    first = values["first"]
+    for name, seed in (("Rig", first), ("Other", values["second"])):
         target = rigs.make_empty(f"{name} Target", place(seed + 1))
         rigs.make_empty(f"{name} Pole", place(seed + 2))
-        if drawn["feet"] and name == "Other":
-            make_legs(seed, drawn["feet"])
+        if values["feet"] and name == "Other":
+            make_legs(seed, values["feet"])
         else:
             rigs.add_chain(make_limb(seed, name), f"Bone.{seed % 4}", target)
     ob, target = bpy.data.objects["Rig"], bpy.data.objects["Rig Target"]
     chain = ob.chain_ik.chains[0]
-    for name, value in drawn["settings"].items():
+    for name, value in values["settings"].items():
         setattr(chain, name, value)
-    if drawn["is_tree"]:
+    if values["is_tree"]:
         rigs.add_chain(ob, "Beside.0", rigs.make_empty("Side Target", place(first + 3)))
-    if drawn["is_limited"]:
+    if values["is_limited"]:
         rigs.limit_bones(ob, x=(-0.3, 0.5), z=(-0.4, 0.4))
-    if drawn["is_keyed"]:
+    if values["is_keyed"]:
         rigs.key(target, "location", {1: place(first + 1), 4: place(first + 4)})
         ramp_influence(ob.chain_ik.chains[0], 0.0)
     bpy.context.view_layer.update()

@@ -1,4 +1,4 @@
-"""What draws the values of edits: numbers that count things, and choices."""
+"""Draws of the values of edits: numbers that stand for things, and choices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class Draw(NamedTuple):
-    """What draws a value, of random numbers."""
+    """A function that draws a value with a random generator."""
 
     value: Callable[[random.Random], Any]
 
@@ -18,13 +18,13 @@ def integers(least: int, most: int) -> Draw:
 
 
 def sampled(values: Iterable[Any]) -> Draw:
-    known = list(values)
-    return Draw(lambda rng: rng.choice(known))
+    choices = list(values)
+    return Draw(lambda rng: rng.choice(choices))
 
 
-def maybe(drawn: Draw) -> Draw:
-    """Return what draws None half of the time."""
-    return Draw(lambda rng: drawn.value(rng) if rng.random() < 0.5 else None)
+def maybe(source: Draw) -> Draw:
+    """Return a draw that gives None half of the time."""
+    return Draw(lambda rng: source.value(rng) if rng.random() < 0.5 else None)
 
 
 def one_of(words: str) -> Draw:
@@ -32,14 +32,14 @@ def one_of(words: str) -> Draw:
 
 
 def pairs(**values: tuple[Any, ...]) -> Draw:
-    """Return what draws a property and one of its values."""
-    return sampled((name, each) for name, found in values.items() for each in found)
+    """Return a draw of a property and one of its values."""
+    return sampled((name, value) for name, choices in values.items() for value in choices)
 
 
 THING = integers(0, 31)
-"""Which object, bone or chain: counted round as many as there are."""
+"""Number of an object, bone or chain, taken modulo their count."""
 SEED = integers(0, 99)
-"""Small numbers stand for places, turns and rigs."""
+"""Small numbers that stand for places, rotations and rigs."""
 FLAG = sampled((False, True))
 AXIS = integers(0, 2)
 SCALE = sampled(

@@ -1,4 +1,4 @@
-"""What random edits have brought to light, each in as few steps as show it."""
+"""Faults that random edits have found, in the fewest steps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
-NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
-THREE = ((0, 0, 0), (0.0, -0.1, 1), (0, 0.0, 2), (0, 0.1, 3))
+TARGET, OTHER_TARGET = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+THREE_BONES = ((0, 0, 0), (0.0, -0.1, 1), (0, 0.0, 2), (0, 0.1, 3))
 
 
 def chain_of(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
@@ -21,7 +21,7 @@ def chain_of(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
 @pytest.mark.parametrize("is_live", [True, False])
 @pytest.mark.parametrize("way", ["at rest", "hidden", "in edit mode", "beside one in edit mode"])
 def test_a_rig_that_cannot_be_posed_no_longer_says_that_it_has_reached_its_target(way, is_live):
-    ob, target = rigs.make_arm(NEAR)
+    ob, target = rigs.make_arm(TARGET)
     twin = rigs.link(ob.copy()) if way.startswith("beside") else ob
     rigs.updated()
     assert chain_of(twin).status.startswith("Reached")
@@ -33,7 +33,7 @@ def test_a_rig_that_cannot_be_posed_no_longer_says_that_it_has_reached_its_targe
     else:
         rigs.enter(ob, "EDIT")
     bpy.context.scene.chain_ik.use_live = True
-    rigs.change(target, location=FAR)
+    rigs.change(target, location=OTHER_TARGET)
     assert chain_of(twin).status.startswith("Not solved: the armature ")
     assert chain_of(twin).residual == -1.0
     if "edit" in way:
@@ -44,7 +44,7 @@ def test_a_rig_that_cannot_be_posed_no_longer_says_that_it_has_reached_its_targe
 
 @pytest.mark.parametrize("name", ["", "Chain", "Arm"])
 def test_a_chain_keeps_its_name_and_follows_in_the_very_update_in_which_its_tip_is_changed(name):
-    ob, target = rigs.make_arm(NEAR)
+    ob, target = rigs.make_arm(TARGET)
     rigs.change(chain_of(ob), name=name)
     rigs.change(chain_of(ob), bone="Bone.0")
     assert chain_of(ob).name == name
@@ -68,18 +68,18 @@ def test_a_dragged_chain_says_where_its_tip_is_however_far_its_locked_bones_have
 
 
 def test_an_armature_given_to_an_animated_rig_after_a_frame_was_set_is_posed_by_its_own_bones():
-    ob, target = rigs.make_arm(NEAR)
+    ob, target = rigs.make_arm(TARGET)
     rigs.key_bones(ob)
     rigs.go_to(1)
     donor = rigs.make_armature("Donor")
     rigs.add_bones(donor, ((-2, 0, 0), (-2, 0, 1), (-2, 0, 2)), prefix="Early")
     rigs.add_bones(donor, rigs.ARM)
-    ob.data, target.location = donor.data, FAR
+    ob.data, target.location = donor.data, OTHER_TARGET
     rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
 
 
-def test_a_bone_at_the_end_of_the_world_stops_no_chain_that_shares_others_with_it():
-    ob, target = rigs.make_arm(NEAR)
+def test_a_bone_at_infinity_stops_no_chain_that_shares_other_bones_with_it():
+    ob, target = rigs.make_arm(TARGET)
     rigs.add_bones(ob, [(0, 0, 1), (0, 0.2, 1.8)], prefix="Side", parent="Bone.0")
     rigs.add_chain(ob, "Side.0", rigs.make_empty("Side", (0.3, 0.5, 1.4)))
     rigs.updated()
@@ -93,7 +93,7 @@ def test_a_bone_that_joins_a_chain_is_given_back_as_another_chain_has_stored_it(
     rigs.add_bones(ob, [(0, 0, 1), (0, 0.2, 1.8)], prefix="Side", parent="Bone.0")
     rigs.turn_bones(ob)
     turned = rigs.rotations(ob)
-    for tip, place in (("Bone.1", NEAR), ("Side.0", FAR)):
+    for tip, place in (("Bone.1", TARGET), ("Side.0", OTHER_TARGET)):
         rigs.add_chain(ob, tip, rigs.make_empty(tip, place))
     rigs.updated()
     rigs.hang_bone(ob, "Side.0", "Bone.1")
@@ -107,12 +107,12 @@ def test_a_bone_that_joins_a_chain_is_given_back_as_another_chain_has_stored_it(
 def test_a_bone_that_leaves_a_chain_in_edit_mode_takes_its_stored_pose_back_at_once(
     solver, is_beside_torn
 ):
-    ob = rigs.make_rig(THREE)
+    ob = rigs.make_rig(THREE_BONES)
     rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Side")
     rigs.turn_bones(ob, angle=0.4)
     before = np.array(ob.pose.bones["Bone.0"].rotation_quaternion)
     for tip in ("Bone.2", "Side.0"):
-        rigs.add_chain(ob, tip, rigs.make_empty(location=FAR), solver=solver)
+        rigs.add_chain(ob, tip, rigs.make_empty(location=OTHER_TARGET), solver=solver)
     rigs.updated()
     assert np.abs(before - ob.pose.bones["Bone.0"].rotation_quaternion).max() > 0.05
     if is_beside_torn:
@@ -126,15 +126,15 @@ def test_a_bone_that_leaves_a_chain_in_edit_mode_takes_its_stored_pose_back_at_o
 
 @pytest.mark.parametrize("is_removed", [False, True])
 def test_a_bone_that_leaves_one_of_two_chains_stays_with_the_other_and_is_forgotten(is_removed):
-    """Whenever bones came under others anew, as after undo, it gave that bone back."""
-    ob = rigs.make_rig(THREE)
+    """Earlier, the chain restored that bone whenever bones changed parents, as after undo."""
+    ob = rigs.make_rig(THREE_BONES)
     before = np.array(ob.pose.bones["Bone.0"].rotation_quaternion)
     for tip in ("Bone.2", "Bone.0"):
-        rigs.add_chain(ob, tip, rigs.make_empty(tip, FAR))
+        rigs.add_chain(ob, tip, rigs.make_empty(tip, OTHER_TARGET))
     rigs.updated()
     rigs.hang_bone(ob, "Bone.1")
     tail = rigs.tail(ob, "Bone.0", rigs.updated())
-    toward = np.array(FAR) / np.linalg.norm(FAR)
+    toward = np.array(OTHER_TARGET) / np.linalg.norm(OTHER_TARGET)
     np.testing.assert_allclose(tail / np.linalg.norm(tail), toward, atol=1e-5)
     if is_removed:
         ob.chain_ik.chains.remove(1)
@@ -150,16 +150,16 @@ def test_a_bone_that_leaves_one_of_two_chains_stays_with_the_other_and_is_forgot
 
 
 def test_frames_pose_rigs_beside_one_that_gives_its_bones_back_in_edit_mode(capfd):
-    """Blender's list of changes grows meanwhile: reading it then was an exception."""
+    """Blender's list of changes grows during the update, and reading it raised an exception."""
     obs = [rigs.make_rig(rigs.ARM, name=f"Rig {number}") for number in range(2)]
     for ob in obs:
-        rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+        rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=TARGET))
     rigs.key(obs[0], "chain_ik.chains[0].influence", {1: 1.0, 4: 0.0})
     rigs.key_bones(obs[1], seed=1)
     rigs.updated()
     rigs.enter(obs[0], "EDIT")
     rigs.updated()
-    # As in a view layer that was never shown, which is told of frames alone.
+    # As in a view layer that was never shown, where only frame changes are reported.
     live.memory.clear()
     for frame in (1, 4, 2, 4):
         bpy.context.scene.frame_set(frame)
@@ -170,9 +170,9 @@ def test_frames_pose_rigs_beside_one_that_gives_its_bones_back_in_edit_mode(capf
 @pytest.mark.parametrize("seed", [9, 10, 11])
 @pytest.mark.parametrize("solvers", [("FOLLOW",), ("FOLLOW", "NEWTON")])
 def test_a_dragged_chain_whose_locks_change_its_pose_comes_to_rest(solvers, seed):
-    """Drawn to where it was already it turned by what the lock held, at each update.
+    """Earlier, it turned by the locked part at each update, with its target at rest.
 
-    A refused chain on the same bones took its memory away besides.
+    A refused chain on the same bones also cleared its memory.
     """
     ob = rigs.make_rig(rigs.zigzag(4, seed))
     rigs.turn_bones(ob, seed, 1.0)

@@ -1,6 +1,6 @@
-"""Promise 6, tried on everything that can be set: one bad value stops one chain, and it says why.
+"""Promise 6 for all settings and channels: one bad value stops one chain, which says why.
 
-What can be spoiled is read from Blender's own lists of properties, so new settings are tried too.
+The settings come from Blender's lists of properties, so new settings are tested too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.blender.setups.spoiling import Place, assert_is_advice
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 PLACES = ((0.6, 0.5, 1.2), (0.9, -0.4, 1.0))
-SAYS_HOW_IT_ENDED = re.compile(
+OUTCOMES = re.compile(
     "Reached|Out of reach|Too near|Stopped|Held back|Kept|Part of the way|On its way|Muted|"
     "FK:|Outweighed|Points at|Turned as"
 )
@@ -57,9 +57,9 @@ class Watch:
         return (self.is_posed and status.partition(" to pose by hand. ")[2]) or status
 
     def check_status(self, what: str, label: str = "") -> None:
-        """Note a status that says neither how the solve has ended nor what to do."""
+        """Note a status that neither names the outcome of the solve nor gives advice."""
         status = self._status()
-        if not label and SAYS_HOW_IT_ENDED.match(status):
+        if not label and OUTCOMES.match(status):
             return
         try:
             assert_is_advice(status, label)
@@ -67,15 +67,15 @@ class Watch:
             self.faults.append(f"{what}: the status is {status[:90]!r}, to name {label!r}")
 
     def spoil(self, place: Place, what: str, values: Iterable[object]) -> int:
-        """Set bad values, and mend it; return how often one that is none was named."""
+        """Set bad values, restore the old one, and count the statuses that name a NaN setting."""
         before, named = place.get(), 0
         for value in values:
             place.set(value)
-            said = f"{what} = {str(value)[:12]}"
-            self.check(said, place)
-            is_refused = not SAYS_HOW_IT_ENDED.match(self._status())
+            change = f"{what} = {str(value)[:12]}"
+            self.check(change, place)
+            is_refused = not OUTCOMES.match(self._status())
             is_named = place.index < 0 and value is spoiling.NAN and is_refused
-            self.check_status(said, place.label if is_named else "")
+            self.check_status(change, place.label if is_named else "")
             named += is_named
         place.set(before)
         self.check(f"{what} mended", None)
@@ -88,10 +88,10 @@ def watch(capfd) -> Watch:
     return Watch(capfd)
 
 
-# Of chains that are read alike, one.
+# One kind of all that are read in the same way.
 @pytest.mark.parametrize("kind", ["joints", "gradual", "Follow", "stretch", "tree"])
 def test_no_setting_stops_more_than_its_own_chain(kind, watch):
-    """A number that is none is named as in the panel."""
+    """The status names a NaN setting by its label in the panel."""
     spoiling.make_scene(kind)
     watch.check("nothing spoiled", None)
     places = list(spoiling.settings_of("Bad", 'chain_ik.chains["Bad"]'))

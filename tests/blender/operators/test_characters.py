@@ -1,4 +1,4 @@
-"""Whole characters: every limb is found and named right, set up at once, and mirrored."""
+"""Whole characters: every limb is found, named right, set up in one step, and mirrored."""
 
 import re
 from itertools import product
@@ -21,7 +21,7 @@ mirror = bpy.ops.pose.chain_ik_mirror
 MECHANISM = "Chain IK Mechanism"
 SIDES = {".L": ("Left", "l", "L"), ".R": ("Right", "r", "R")}
 USUAL = {"ARM", "LEG", "SPIDER_LEG", "SPINE", "NECK", "TAIL", "WING"}
-# The bones of toes that stay on the floor while their foot rolls, a chain each.
+# The bones of toes that stay on the floor while their foot rolls; each one has a chain.
 TOES = {
     "human": {"Toe": "toe"},
     "horse": {"Front Toe": "f_hoof", "Hind Toe": "r_hoof"},
@@ -29,7 +29,7 @@ TOES = {
 }
 SIDED = {"Arm", "Leg", "Front Leg", "Hind Leg", "Wing"}
 MOCAP = ("mixamo_names", "cmu_names")
-# How other systems name the bones of an arm and a leg, left and right.
+# Names of the bones of an arm and a leg in other systems, left and right.
 CONVENTIONS = {
     "Unreal": "upperarm_{1} lowerarm_{1} hand_{1} thigh_{1} calf_{1} foot_{1}",
     "VRM": "J_Bip_{2}_UpperArm J_Bip_{2}_LowerArm J_Bip_{2}_Hand"
@@ -40,14 +40,14 @@ CONVENTIONS = {
     "Daz": "{1}Shldr {1}ForeArm {1}Hand {1}Thigh {1}Shin {1}Foot",
     "one word twice": "Arm.{2} Arm.{2}.001 Hand.{2} Leg.{2} Leg.{2}.001 Foot.{2}",
     "plain, words": "{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg {0}Foot",
-    # What carries its hands and feet is no limb's end.
+    # The parents of its hands and feet are not ends of limbs.
     "Rigify's controls": "upper_arm_fk.{2} forearm_fk.{2} MCH-hand_fk.{2}"
     " thigh_fk.{2} shin_fk.{2} MCH-foot_fk.{2}",
 }
 
 
-def found(ob: bpy.types.Object) -> dict[str, tuple[str, str, int, str]]:
-    """Return first and last bone of each chain, their number, and the bone that is turned."""
+def read_chains(ob: bpy.types.Object) -> dict[str, tuple[str, str, int, str]]:
+    """Return first and last bone of all chains, their number, and the bone that takes the turn."""
     limbs = {}
     for chain in ob.chain_ik.chains:
         last = ob.data.bones[chain.bone]
@@ -69,7 +69,7 @@ def of_side(bone: str, side: str) -> str:
 
 
 def read_limbs() -> dict[str, dict[str, tuple[str, str, int, str]]]:
-    """Return what the page says is found, by rig and limb, as `found` does."""
+    """Return the limbs that the page lists, by rig and limb, in the form of `read_chains`."""
     limbs: dict[str, dict[str, tuple[str, str, int, str]]] = {}
     row = re.compile(r"^\|(.*)\| (.*) \| `(.*)` to `(.*)` \((\d)\) \|(.*)\|$", re.MULTILINE)
     for title, limb, first, last, count, turned in row.findall(PAGE.read_text(encoding="utf-8")):
@@ -114,12 +114,12 @@ def assert_stays(ob: bpy.types.Object, before: dict[str, np.ndarray]) -> None:
 def test_every_limb_is_found_named_and_set_up_in_one_step_and_nothing_moves(rigify, name, how):
     ob = add_rig(name)
     if how == "along Y":
-        # As FBX files have it: the object is turned, so that the character stands all the same.
+        # As in FBX files: the turned object keeps the character upright.
         ob.data.transform(Matrix.Rotation(-np.pi / 2.0, 4, "X"))
         rigs.change(ob, rotation_euler=(np.pi / 2.0, 0.0, 0.0))
     before, use_limits = rigs.matrices(ob), how == "empties and limits"
     press(setup, control="EMPTY" if use_limits else "BONE", use_limits=use_limits)
-    limbs, chains = found(ob), ob.chain_ik.chains
+    limbs, chains = read_chains(ob), ob.chain_ik.chains
     toes = {limb: limbs.pop(limb) for limb in [*limbs] if "Toe" in limb}
     fins = {limb: limbs.pop(limb) for limb in [*limbs] if "Fin" in limb}
     bones = {"Toe": "ToeBase"} if name in MOCAP else TOES.get(name, {})
@@ -128,8 +128,8 @@ def test_every_limb_is_found_named_and_set_up_in_one_step_and_nothing_moves(rigi
         assert (first, count, turned) == (last, 1, "")
         assert bones[limb[:-2]] in last
     assert len(fins) == (5 if name == "shark" else 0)
-    assert limbs == {limb: each for limb, each in LIMBS[name].items() if "Fin" not in limb}
-    for bone in (each for each in ob.data.bones if each.name not in before):
+    assert limbs == {limb: row for limb, row in LIMBS[name].items() if "Fin" not in limb}
+    for bone in (bone for bone in ob.data.bones if bone.name not in before):
         assert not bone.use_deform
         if MECHANISM in bone.collections:
             assert len(bone.collections) == 1
@@ -142,7 +142,7 @@ def test_every_limb_is_found_named_and_set_up_in_one_step_and_nothing_moves(rigi
     assert softened == {limb for limb in limbs if limb.startswith(("Arm", "Leg", "Front", "Hind"))}
 
 
-def test_limits_make_knees_elbows_necks_and_tails_what_they_are(rigify):
+def test_limits_give_knees_elbows_necks_and_tails_their_kinds_of_joints(rigify):
     ob = add_rig("cat")
     press(setup, use_limits=True)
     kinds = {joint.bone: joint.kind for chain in ob.chain_ik.chains for joint in chain.joints}
@@ -159,7 +159,7 @@ def test_limits_make_knees_elbows_necks_and_tails_what_they_are(rigify):
         (0.05, (2.0, 0.5, 1.2)),
     ],
 )
-def test_limbs_straighten_as_softly_as_their_pose_leaves_room(bend, scale):
+def test_the_soft_distance_of_limbs_fits_the_room_that_their_pose_leaves(bend, scale):
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)])
     joints = np.array([(0.1, 0, 1), (0.1, -bend, 0.5), (0.1, 0, 0), (0.1, -0.2, 0)])
     rigs.add_bones(ob, joints, names=("thigh.L", "shin.L", "foot.L"), parent="Bone.0")
@@ -179,12 +179,12 @@ def test_limbs_straighten_as_softly_as_their_pose_leaves_room(bend, scale):
     elif bend >= 0.01:
         assert soft == pytest.approx(room * max(scale), rel=1e-3)
     else:
-        # So little would be no help.
+        # A smaller distance would not help.
         assert soft == 0.0
 
 
 def make_limbs(convention: str, side: str) -> bpy.types.Object:
-    """Return a body with an arm and a leg on one side, named as a convention has it."""
+    """Return a body with an arm and a leg on one side, named by a convention."""
     words = convention.format(*SIDES[side]).split()
     x = 1.0 if side == ".L" else -1.0
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.2), (0, 0, 1.6)])
@@ -203,15 +203,15 @@ def test_arms_and_legs_are_found_by_the_names_of_other_systems(convention):
         words = convention.format(*SIDES[side]).split()
         hand, foot = ("" if word.startswith("MCH") else word for word in (words[2], words[5]))
         press(setup)
-        assert found(ob) == {
+        assert read_chains(ob) == {
             f"Arm{side}": (words[0], words[1], 2, hand),
             f"Leg{side}": (words[3], words[4], 2, foot),
         }
 
 
 @pytest.mark.parametrize("halves", [("upperarm_l", "thigh_l"), ("lowerarm_l", "calf_l")])
-def test_a_limb_whose_halves_are_several_bones_in_line_is_left_to_be_selected(halves):
-    """Rigify's deforming bones in a game: chains would begin or end in the middle of a half."""
+def test_a_limb_with_several_bones_in_a_half_is_not_set_up(halves):
+    """As Rigify's deforming bones in a game: chains would begin or end in the middle of a half."""
     ob = make_limbs(CONVENTIONS["Unreal"], ".L")
     with rigs.editing(ob) as bones:
         for bone in bones:
@@ -222,7 +222,7 @@ def test_a_limb_whose_halves_are_several_bones_in_line_is_left_to_be_selected(ha
 
 
 def test_the_neck_tells_the_chest_of_a_creature_without_arms():
-    """A dragon or bird may have wings only, and no bones of shoulders; a plate is no neck."""
+    """A dragon or bird may have wings but no shoulder bones; a chest plate is not a neck."""
     spine = ["Hips", "Spine", "Chest", "Neck", "Neck.001", "Head"]
     joints = [(0, 0.1 * i, 1 + 0.05 * i * i) for i in range(7)]
     ob = rigs.make_rig(joints[:4], names=spine[:3])
@@ -231,7 +231,7 @@ def test_the_neck_tells_the_chest_of_a_creature_without_arms():
     wing = [(0.1, 0.2, 1), (0.5, 0.2, 1.2), (0.9, 0.3, 1.1), (1.3, 0.2, 1)]
     rigs.add_bones(ob, wing, names=[f"Wing.{i:03}.L" for i in range(3)], parent="Chest")
     press(setup)
-    assert found(ob) == {
+    assert read_chains(ob) == {
         "Spine": ("Spine", "Chest", 2, ""),
         "Neck": ("Neck", "Neck.001", 2, "Head"),
         "Wing.L": ("Wing.000.L", "Wing.002.L", 3, ""),
@@ -244,7 +244,7 @@ def test_the_bones_of_a_generated_rig_that_others_turn_get_no_chains():
         constraint = ob.pose.bones[name].constraints.new("COPY_TRANSFORMS")
         constraint.target = rigs.make_empty()
     press(setup)
-    assert list(found(ob)) == ["Leg.L"]
+    assert list(read_chains(ob)) == ["Leg.L"]
 
 
 @pytest.mark.parametrize("words", [("0", "1", "2"), ("coxa", "femur", "tibia"), ("0", "1")])
@@ -257,7 +257,7 @@ def test_the_legs_of_a_spider_are_numbered_in_pairs(words):
             names = [f"Leg{pair}_{word}{side}" for word in words]
             rigs.add_bones(ob, joints[-1 - len(words) :], names=names, parent="Bone.0")
     press(setup)
-    assert set(found(ob)) == {f"Leg {i}{side}" for i in range(1, 5) for side in SIDES}
+    assert set(read_chains(ob)) == {f"Leg {i}{side}" for i in range(1, 5) for side in SIDES}
     assert all(chain.pole_mode == "FOLLOW" for chain in ob.chain_ik.chains)
 
 
@@ -265,7 +265,7 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     ob = add_rig("human")
     select_bones(ob, ["forearm.L", "shin.R"])
     press(setup, scope="SELECTED")
-    assert set(found(ob)) == {"Arm.L", "Leg.R", "Toe.R"}
+    assert set(read_chains(ob)) == {"Arm.L", "Leg.R", "Toe.R"}
     assert ob.chain_ik.chains["Arm.L"].space == "Root"
     assert "Set up 3 chains: Arm.L, Leg.R, Toe.R" in capfd.readouterr().out
     assert ob.chain_ik.chains[ob.chain_ik.active_index].name == "Arm.L"
@@ -274,12 +274,12 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     assert "Set up 1 chain: Arm.R" in capfd.readouterr().out
     assert ob.chain_ik.chains[ob.chain_ik.active_index].name == "Arm.R"
     press(setup)
-    assert len(found(ob)) == 8
-    # As Unreal names bones of the palm, which bend with no finger.
+    assert len(read_chains(ob)) == 8
+    # The name of a palm bone in Unreal; palm bones are not part of fingers.
     ob.data.bones["palm.01.L"].name = "index_metacarpal.L"
     press(setup, kinds={"FINGER"})
     names = {"Thumb", "Index", "Middle", "Ring", "Pinky"}
-    fingers = {limb: each for limb, each in found(ob).items() if limb[:-2] in names}
+    fingers = {limb: row for limb, row in read_chains(ob).items() if limb[:-2] in names}
     assert fingers.keys() == {f"{name}{side}" for name in names for side in SIDES}
     assert all(count == 3 for *_, count, _ in fingers.values())
     assert refusal(setup) == (
@@ -312,7 +312,7 @@ def test_a_second_chain_of_bones_is_refused_where_both_cannot_be_solved_together
     press(add)
 
 
-def test_what_was_looked_for_is_named_where_nothing_was_found():
+def test_a_refusal_names_the_kinds_of_limbs_that_were_not_found():
     ob = rigs.make_rig(rigs.zigzag(2))
     select_bones(ob, ["Bone.0"])
     for scope in ("ALL", "SELECTED"):
@@ -331,7 +331,7 @@ def make_left_arm() -> bpy.types.Object:
 
 
 def make_both_sides() -> bpy.types.Object:
-    """Return two arms, each other's mirror image, the left one posed."""
+    """Return a body with two arms; the right one mirrors the left one."""
     ob = make_left_arm()
     symmetrize(ob, "upper_arm.L", "forearm.L", "hand.L")
     return ob
@@ -349,7 +349,7 @@ def test_a_mirrored_chain_poses_the_other_side_as_the_mirror_image(control, scal
     moved = ob.pose.bones[chain.subtarget] if chain.subtarget else chain.target
     rigs.change(moved, location=np.add(moved.location, (0.1, -0.3, 0.2)))
     press(mirror)
-    assert [each.name for each in ob.chain_ik.chains] == ["hand.L", "hand.R"]
+    assert [chain.name for chain in ob.chain_ik.chains] == ["hand.L", "hand.R"]
     copy = ob.chain_ik.chains[1]
     assert (copy.bone, copy.rotation_bone, copy.use_flip_bend) == ("forearm.R", "AUTO", True)
     posed = rigs.matrices(ob)
@@ -376,20 +376,20 @@ def test_limbs_whose_bones_have_keys_are_named_as_their_targets_have_none(capfd)
     for name, frame in (("upperarm_l", 1), ("upperarm_l", 20), ("thigh_l", 1)):
         rigs.key_rotations(ob, frame, [name])
     press(setup)
-    told = "Bones have keys that their targets lack: Arm.L. Press Plant Feet to key these targets."
-    assert told in capfd.readouterr().out
+    text = "Bones have keys that their targets lack: Arm.L. Press Plant Feet to key these targets."
+    assert text in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", MOCAP)
 def test_recorded_skeletons_that_are_laid_out_along_one_axis_have_the_same_limbs(name, tmp_path):
-    def laid_out(found: re.Match[str]) -> str:
-        x, y, z = map(float, found.groups())
+    def lay_out(offset: re.Match[str]) -> str:
+        x, y, z = map(float, offset.groups())
         return f"OFFSET {np.hypot(np.hypot(x, y), z):.4f} 0.0 {-0.1 * x:.4f}"
 
     text = (DATA / f"{name}.bvh").read_text()
     path = tmp_path / f"{name}.bvh"
-    path.write_text(re.sub(r"OFFSET (\S+) (\S+) (\S+)", laid_out, text))
+    path.write_text(re.sub(r"OFFSET (\S+) (\S+) (\S+)", lay_out, text))
     bpy.ops.import_anim.bvh(filepath=str(path))
     ob = bpy.context.object
     press(setup, control="EMPTY")
-    assert {limb: found(ob).get(limb) for limb in LIMBS[name]} == LIMBS[name]
+    assert {limb: read_chains(ob).get(limb) for limb in LIMBS[name]} == LIMBS[name]

@@ -1,4 +1,4 @@
-"""FK and IK matched: snapping, applying and switching move nothing that is seen."""
+"""Matching of FK and IK: snapping, applying and switching do not move the shown pose."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -18,12 +18,12 @@ switch = bpy.ops.pose.chain_ik_switch
 
 LIMB = ((0.0, 0.0, 0.0), (0.1, -0.2, 1.0), (0.0, 0.0, 2.0), (0.1, 0.0, 2.4))
 ARM = ("upper_arm", "forearm", "hand")
-# No bone moves by more, in radians.
-MOST = 1e-4
+# Tolerance of the turn of a bone, in radians.
+MAX_TURN = 1e-4
 
 
 def make_arm(kind: str = "BONE", scale=(1, 1, 1), **settings: object) -> bpy.types.Object:
-    """Return an arm with a hand that its chain turns, with target and pole."""
+    """Return an arm with target and pole, and a hand that its chain turns."""
     ob = rigs.make_rig(LIMB, names=ARM)
     ob.location, ob.rotation_euler, ob.scale = (0.3, 0.2, 0.1), (0.2, -0.3, 0.8), scale
     select_bones(ob, ARM)
@@ -58,15 +58,17 @@ def test_a_snapped_target_has_the_chain_take_over_without_a_move(kind, scale, se
         rigs.turn_bones(ob, seed, 0.6, ARM)
         before, elbow = turns(ob), rigs.head(ob, "forearm")
         press(snap)
-        # At zero influence the chain writes nothing.
+        # A chain without influence writes nothing.
         assert angles_between(turns(ob), before).max() <= 1e-6
         rigs.change(ob.chain_ik.chains[0], influence=1.0)
         assert ob.chain_ik.chains[0].status.startswith("Reached")
         if "start_from" in settings:
-            # Not the pose, but the pole holds the elbow.
+            # The pole keeps the place of the elbow, but not the rotations.
             np.testing.assert_allclose(rigs.head(ob, "forearm"), elbow, atol=2e-5)
         else:
-            assert angles_between(turns(ob), before).max() <= MOST * (10 if scale == UNEVEN else 1)
+            assert angles_between(turns(ob), before).max() <= MAX_TURN * (
+                10 if scale == UNEVEN else 1
+            )
         rigs.change(ob.chain_ik.chains[0], influence=0.0)
 
 
@@ -86,11 +88,11 @@ def test_auto_keying_keys_what_is_snapped():
     keys = {path: points[-1][0] for (path, _), points in rigs.keys_of(ob).items()}
     assert keys == dict.fromkeys(paths, 7.0)
     rigs.change(chain, influence=1.0)
-    assert angles_between(turns(ob), before).max() <= MOST
+    assert angles_between(turns(ob), before).max() <= MAX_TURN
 
 
 @pytest.mark.parametrize("interpolation", ["BEZIER", "CONSTANT"])
-def test_what_is_applied_with_keys_stays_though_muting_was_keyed(interpolation, new_keys):
+def test_a_pose_applied_with_keys_stays_although_mute_was_keyed(interpolation, new_keys):
     ob = make_arm()
     ob.pose.bones[ob.chain_ik.chains[0].subtarget].location.y -= 0.4
     rigs.key(ob, "chain_ik.chains[0].mute", {1: False, 10: True, 20: False})
@@ -103,14 +105,14 @@ def test_what_is_applied_with_keys_stays_though_muting_was_keyed(interpolation, 
         rigs.go_to(frame)
         assert ob.chain_ik.chains[0].mute
         assert angles_between(turns(ob), before).max() <= 1e-6
-    curves = [each for each in rigs.curves_of(ob) if "rotation" in each.data_path]
-    found = {point.interpolation for each in curves for point in each.keyframe_points}
-    assert found == {interpolation}
+    curves = [curve for curve in rigs.curves_of(ob) if "rotation" in curve.data_path]
+    kinds = {point.interpolation for curve in curves for point in curve.keyframe_points}
+    assert kinds == {interpolation}
 
 
 @pytest.fixture
 def new_keys() -> Iterator[Callable[[str], None]]:
-    """Sets New Interpolation Type, which is as it was after the test."""
+    """A function that sets New Interpolation Type; the old value returns after the test."""
     edit = bpy.context.preferences.edit
     before = edit.keyframe_new_interpolation_type
 
@@ -144,9 +146,9 @@ def test_keys_from_a_switch_on_have_the_users_interpolation(interpolation, to, k
     rigs.go_to(20)
     keyed = ARM if to == "FK" else (*ARM, control)
     frames = np.arange(1.0, 19.01, 0.25)
-    known = {
-        (each.data_path, each.array_index): [each.evaluate(frame) for frame in frames]
-        for each in rigs.curves_of(ob)
+    earlier = {
+        (curve.data_path, curve.array_index): [curve.evaluate(frame) for frame in frames]
+        for curve in rigs.curves_of(ob)
         if keyed_at and not keyed_at[1] > 19
     }
     new_keys(interpolation)
@@ -154,10 +156,10 @@ def test_keys_from_a_switch_on_have_the_users_interpolation(interpolation, to, k
     rigs.turn_bones(ob, 5, 0.6, ARM)
     rigs.key_rotations(ob, 27, keyed)
     for curve in rigs.curves_of(ob):
-        before = known.get((curve.data_path, curve.array_index))
+        before = earlier.get((curve.data_path, curve.array_index))
         if before is not None and "chain_ik" not in curve.data_path:
-            played = [curve.evaluate(frame) for frame in frames]
-            np.testing.assert_allclose(played, before, atol=2e-4, err_msg=curve.data_path)
+            values = [curve.evaluate(frame) for frame in frames]
+            np.testing.assert_allclose(values, before, atol=2e-4, err_msg=curve.data_path)
         if any(f'"{name}"].rot' in curve.data_path for name in keyed):
             kinds = {point.co.x: point.interpolation for point in curve.keyframe_points}
             assert (kinds[20], kinds[27]) == (interpolation, interpolation), curve.data_path
@@ -202,12 +204,12 @@ def test_a_key_put_on_a_curve_changes_nothing_that_it_plays(kind, extrapolation)
     for point in curve.keyframe_points:
         point.interpolation = kind
         point.handle_left_type = point.handle_right_type = "FREE"
-        # Up to the length of the shortest segment: Blender shortens longer ones as it plays.
+        # Handles up to the length of the shortest segment, as playback shortens longer ones.
         point.handle_right = point.co + Vector((rng.uniform(1, 5), rng.normal()))
         point.handle_left = point.co - Vector((rng.uniform(1, 5), rng.normal()))
     frames = np.arange(-3.0, 40.0, 0.25)
     before = [curve.evaluate(frame) for frame in frames]
-    # Other kinds cannot be split.
+    # Curves of other kinds cannot be split.
     inside = (10, 25, 4) if kind in KINDS_OF_KEYS[:3] else ()
     for frame in (*inside, 35, -2, *inside[:1]):
         split(curve, frame)
@@ -231,7 +233,7 @@ KEYING: dict[str, Callable[[], None]] = {
 @pytest.mark.parametrize("button", KEYING)
 @pytest.mark.parametrize("played_by", ["CYCLES", "NOISE", "NLA"])
 def test_frames_before_keys_of_controls_play_as_they_did_whatever_plays_them(played_by, button):
-    """With a key more cycles are longer; an action holds over strips before its first key."""
+    """An added key lengthens cycles, and an action covers strips also before its first key."""
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     target, pole = ob.pose.bones[chain.subtarget], ob.pose.bones[chain.pole_subtarget]
@@ -252,16 +254,16 @@ def test_frames_before_keys_of_controls_play_as_they_did_whatever_plays_them(pla
         rigs.go_to(4)
         press(switch)
 
-    def played() -> np.ndarray:
+    def play() -> np.ndarray:
         return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 31)])
 
-    before = played()
+    before = play()
     KEYING[button]()
-    after = played()
+    after = play()
     first = 20 if button == "snap range" else 30
     np.testing.assert_allclose(after[: first - 1], before[: first - 1], atol=1e-5)
     arm = slice(len(ARM))
-    np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MOST)
+    np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MAX_TURN)
 
 
 @pytest.mark.parametrize(
@@ -282,28 +284,28 @@ def test_frames_before_a_switch_play_as_they_did_also_at_a_second_one_there(keye
         rigs.key(ob, f"chain_ik.chains[0].{name}", values)
     rigs.change(ob.chain_ik.chains[0], mute="mute" in keyed)
 
-    def played() -> np.ndarray:
+    def play() -> np.ndarray:
         return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 9)])
 
-    before = played()
+    before = play()
     arm = slice(len(ARM))
     for _ in range(3):
         press(switch)
-        after = played()
+        after = play()
         np.testing.assert_allclose(after[:-1], before[:-1], atol=1e-5)
-        np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MOST)
+        np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MAX_TURN)
 
 
-HELD = "Warning: Something else, such as a constraint, keeps 'Held' from where the pose has it:"
+WARNING = "Warning: Something else, such as a constraint, keeps 'Held' from where the pose has it:"
 
 
-def test_a_control_that_a_constraint_holds_elsewhere_is_told(capfd):
+def test_a_control_that_a_constraint_holds_elsewhere_is_reported(capfd):
     ob, held = rigs.make_rig(LIMB, names=ARM), rigs.make_empty("Held", (0.4, -0.3, 1.0))
     limit = held.constraints.new("LIMIT_LOCATION")
     limit.use_max_z, limit.max_z = True, 1.2
     select_bones(ob, ARM, held)
 
-    def told() -> list[str]:
+    def read_messages() -> list[str]:
         lines = capfd.readouterr().out.splitlines()
         return [line for line in lines if line.startswith(("Warning", "Info: 'Held'"))]
 
@@ -314,12 +316,12 @@ def test_a_control_that_a_constraint_holds_elsewhere_is_told(capfd):
         (snap, {"use_range": True, "frame_start": 1, "frame_end": 3}),
     ):
         rigs.turn_bones(ob, 0, 0.3, ARM)
-        told()
+        read_messages()
         press(button, **settings)
-        assert told() == [f"{HELD} undo this, and mute that first."], button
+        assert read_messages() == [f"{WARNING} undo this, and mute that first."], button
         if button == bpy.ops.pose.chain_ik_add:
             np.testing.assert_allclose(held.location, (0.4, -0.3, 1.0), atol=1e-6)
         rigs.change(ob.chain_ik.chains[0], mute=True)
     limit.mute = True
     press(snap)
-    assert told() == []
+    assert read_messages() == []

@@ -1,4 +1,4 @@
-"""FK and IK of several limbs in one step: of all that is selected, without a move, on one side."""
+"""FK and IK of several selected limbs in one step: all go to one side, and nothing moves."""
 
 import bpy
 import numpy as np
@@ -14,12 +14,12 @@ apply = bpy.ops.pose.chain_ik_apply
 SIDES = {"L": [1, 1, 1], "R": [-1, 1, 1]}
 CONTROLS = ("Chest", "Hand.L", "Hand.R")
 BONES = ("Spine.0", "Spine.1", "Spine.2", "Arm.L.0", "Arm.L.1", "Arm.R.0", "Arm.R.1")
-# Scene units on a body of three.
-SAME = 1e-4
+# Tolerance of a position, in scene units; the body measures three.
+TOLERANCE = 1e-4
 
 
 def make_body() -> bpy.types.Object:
-    """Return a spine with two arms: hands hang under the chest's control, poles under hands."""
+    """Return a spine with two arms: the chest's control carries the hands', and these the poles."""
     ob = rigs.make_armature()
     spine = np.array([(0.0, 0.05 * (i % 2), 0.5 * i) for i in range(4)])
     rigs.add_bones(ob, spine, prefix="Spine")
@@ -47,7 +47,7 @@ def make_body() -> bpy.types.Object:
 
 
 def share_spine(ob: bpy.types.Object) -> None:
-    """Make one tree of the spine and the arms."""
+    """Unite the spine and the arms in one tree."""
     for side in SIDES:
         rigs.change(ob.chain_ik.chains[f"Arm.{side}"], solver="NEWTON", chain_count=0)
 
@@ -61,7 +61,7 @@ def at(ob: bpy.types.Object, frame: int) -> np.ndarray:
     return tails(ob)
 
 
-def sides(ob: bpy.types.Object) -> dict[str, float]:
+def influences(ob: bpy.types.Object) -> dict[str, float]:
     return {chain.name: 0.0 if chain.mute else chain.influence for chain in ob.chain_ik.chains}
 
 
@@ -71,7 +71,7 @@ def mute(ob: bpy.types.Object, *names: str) -> None:
     rigs.updated()
 
 
-def test_limbs_that_hang_on_each_other_come_over_in_the_middle_of_a_shot_without_a_move():
+def test_limbs_that_carry_each_other_switch_in_the_middle_of_a_shot_without_a_move():
     ob = make_body()
     for frame, step in ((1, (0, 0, 0)), (20, (0.3, -0.2, -0.4)), (40, (-0.2, 0.1, -0.2))):
         ob.pose.bones["Chest"].location = step
@@ -81,38 +81,38 @@ def test_limbs_that_hang_on_each_other_come_over_in_the_middle_of_a_shot_without
     ob.chain_ik.chains["Arm.R"].influence = 0.5
     before = {frame: at(ob, frame) for frame in (1, 5, 12, 19, 20)}
     press(switch, to="FK")
-    assert sides(ob) == {"Spine": 0.0, "Arm.L": 0.0, "Arm.R": 0.0}
-    np.testing.assert_allclose(tails(ob), before[20], atol=SAME)
+    assert influences(ob) == {"Spine": 0.0, "Arm.L": 0.0, "Arm.R": 0.0}
+    np.testing.assert_allclose(tails(ob), before[20], atol=TOLERANCE)
     rigs.go_to(30)
     rigs.turn_bones(ob, 3, 0.6, BONES)
     rigs.key_rotations(ob, 30, BONES)
     posed = tails(ob)
     press(switch)
-    assert sides(ob) == {"Spine": 1.0, "Arm.L": 1.0, "Arm.R": 1.0}
-    np.testing.assert_allclose(tails(ob), posed, atol=SAME)
+    assert influences(ob) == {"Spine": 1.0, "Arm.L": 1.0, "Arm.R": 1.0}
+    np.testing.assert_allclose(tails(ob), posed, atol=TOLERANCE)
     for frame in (30, 19, 5, 20, 1, 12, 30):
         expected = posed if frame == 30 else before[frame]
-        np.testing.assert_allclose(at(ob, frame), expected, atol=SAME, err_msg=str(frame))
-    # At the switches nothing jumps more than the shot itself moves beside them.
+        np.testing.assert_allclose(at(ob, frame), expected, atol=TOLERANCE, err_msg=str(frame))
+    # At a switch, nothing jumps more than the shot moves from frame to frame.
     for frame in (20, 30):
         step, last = (np.abs(at(ob, i) - at(ob, i - 1)).max() for i in (frame, frame - 1))
-        assert step <= 1.5 * last + SAME
+        assert step <= 1.5 * last + TOLERANCE
 
 
 @pytest.mark.parametrize(("active", "expected"), [(1, 0.0), (0, 1.0)])
-def test_all_end_on_the_side_that_the_active_chain_goes_to(active, expected):
+def test_all_chains_switch_to_the_side_that_the_active_chain_switches_to(active, expected):
     ob = make_body()
     mute(ob, "Spine")
     rigs.turn_bones(ob, 2, 0.6, BONES)
     before = tails(ob)
     ob.chain_ik.active_index = active
     press(switch)
-    assert set(sides(ob).values()) == {expected}
-    np.testing.assert_allclose(tails(ob), before, atol=SAME)
+    assert set(influences(ob).values()) == {expected}
+    np.testing.assert_allclose(tails(ob), before, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
-def test_controls_that_a_switched_one_carries_stay_though_their_chains_are_not_selected(is_broken):
+def test_controls_below_a_switched_one_stay_although_their_chains_are_not_selected(is_broken):
     ob = make_body()
     mute(ob, "Spine")
     rigs.turn_bones(ob, 2, 0.6, BONES)
@@ -122,34 +122,34 @@ def test_controls_that_a_switched_one_carries_stay_though_their_chains_are_not_s
     before = tails(ob)
     rigs.go_to(20)
     press(switch, to="IK")
-    np.testing.assert_allclose(tails(ob), before, atol=SAME)
-    np.testing.assert_allclose(at(ob, 19), before, atol=SAME)
-    np.testing.assert_allclose(at(ob, 20), before, atol=SAME)
+    np.testing.assert_allclose(tails(ob), before, atol=TOLERANCE)
+    np.testing.assert_allclose(at(ob, 19), before, atol=TOLERANCE)
+    np.testing.assert_allclose(at(ob, 20), before, atol=TOLERANCE)
 
 
-def test_chains_of_what_is_selected_are_switched_unless_they_are_on_that_side_already(capfd):
+def test_selected_chains_are_switched_unless_they_are_on_that_side_already(capfd):
     ob = make_body()
     rigs.go_to(10)
     select_bones(ob, ["Hand.L", "Arm.R.0"])
     ob.chain_ik.active_index = 0
     press(switch, to="FK")
-    assert sides(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 0.0}
+    assert influences(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 0.0}
     assert "Arm.L, Arm.R: FK from frame 10 on" in capfd.readouterr().out
-    known = {each.data_path: len(each.keyframe_points) for each in rigs.curves_of(ob)}
+    before = {curve.data_path: len(curve.keyframe_points) for curve in rigs.curves_of(ob)}
     rigs.go_to(20)
     select_bones(ob, CONTROLS)
     press(switch, to="FK")
-    now = {each.data_path: len(each.keyframe_points) for each in rigs.curves_of(ob)}
-    assert {path: now[path] for path in known} == known
-    # Without a selection it is the active one.
+    after = {curve.data_path: len(curve.keyframe_points) for curve in rigs.curves_of(ob)}
+    assert {path: after[path] for path in before} == before
+    # Without a selection, the active chain is switched.
     deselect_bones(ob)
     ob.chain_ik.active_index = 0
     press(switch, to="IK")
-    assert sides(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 0.0}
+    assert influences(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 0.0}
 
 
 @pytest.mark.parametrize("how", ["Follow", "no target", "locked"])
-def test_a_chain_that_cannot_be_switched_is_named_and_the_others_go_on(how, capfd):
+def test_a_chain_that_cannot_be_switched_is_named_and_the_others_are_switched(how, capfd):
     ob = make_body()
     mute(ob, "Spine", "Arm.L", "Arm.R")
     chain = ob.chain_ik.chains["Arm.L"]
@@ -163,15 +163,15 @@ def test_a_chain_that_cannot_be_switched_is_named_and_the_others_go_on(how, capf
     rigs.turn_bones(ob, 5, 0.6, BONES)
     before = tails(ob)
     press(switch, to="IK")
-    said = capfd.readouterr().out
-    assert said.count("Warning: Arm.L: ") == 1
-    assert "Spine, Arm.R: IK from frame" in said
-    np.testing.assert_allclose(tails(ob), before, atol=SAME)
-    assert sides(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 1.0}
+    output = capfd.readouterr().out
+    assert output.count("Warning: Arm.L: ") == 1
+    assert "Spine, Arm.R: IK from frame" in output
+    np.testing.assert_allclose(tails(ob), before, atol=TOLERANCE)
+    assert influences(ob) == {"Spine": 1.0, "Arm.L": 0.0, "Arm.R": 1.0}
 
 
 @pytest.mark.parametrize("how", ["no target", "locked"])
-def test_where_none_can_be_switched_nothing_is_done(how):
+def test_nothing_changes_if_no_chain_can_be_switched(how):
     ob = make_body()
     for chain in ob.chain_ik.chains:
         chain.mute = chain.use_flip_bend = True
@@ -181,9 +181,9 @@ def test_where_none_can_be_switched_nothing_is_done(how):
     select_bones(ob, BONES if how == "no target" else ["Arm.L.1"])
     rigs.turn_bones(ob, 2, 0.6, BONES)
     for operator in (switch, snap):
-        said = refusal(operator)
-        assert ("locked" in said) == (how == "locked")
-        assert (said == "This chain has no target: choose one first.") == (how == "no target")
+        message = refusal(operator)
+        assert ("locked" in message) == (how == "locked")
+        assert (message == "This chain has no target: choose one first.") == (how == "no target")
     assert all(chain.use_flip_bend for chain in ob.chain_ik.chains)
 
 
@@ -201,12 +201,12 @@ def test_chains_of_several_rigs_in_pose_mode_are_switched():
     before = tails(first), tails(second)
     press(switch, to="FK")
     for ob, expected in zip((first, second), before, strict=True):
-        assert set(sides(ob).values()) == {0.0}
-        np.testing.assert_allclose(tails(ob), expected, atol=SAME)
+        assert set(influences(ob).values()) == {0.0}
+        np.testing.assert_allclose(tails(ob), expected, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("shared", ["bones", "pole"])
-def test_what_several_chains_share_is_matched_and_keyed_once(shared):
+def test_bones_or_poles_of_several_chains_are_matched_and_keyed_once(shared):
     ob = make_body()
     if shared == "bones":
         share_spine(ob)
@@ -219,8 +219,8 @@ def test_what_several_chains_share_is_matched_and_keyed_once(shared):
     for curve in rigs.curves_of(ob):
         frames = sorted(point.co.x for point in curve.keyframe_points)
         assert frames == [0.0, 1.0], curve.data_path
-    # One pole cannot hold two elbows where they were, but hands, spine and one of them.
-    off = np.linalg.norm(tails(ob) - before, axis=1) > SAME
+    # One pole cannot hold two elbows in place, but hands, spine and one elbow.
+    off = np.linalg.norm(tails(ob) - before, axis=1) > TOLERANCE
     elbows = [["Arm.L.0"], ["Arm.R.0"]] if shared == "pole" else []
     assert sorted(np.array(BONES)[off]) in ([], *elbows)
 
@@ -233,9 +233,9 @@ def test_a_chain_that_leaves_a_tree_or_joins_it_moves_none_of_its_bones():
         before = at(ob, frame)
         select_bones(ob, ["Arm.L.1"])
         press(switch, to=to)
-        assert sides(ob) == {"Spine": 1.0, "Arm.L": float(to == "IK"), "Arm.R": 1.0}
-        for again in (frame + 1, frame):
-            np.testing.assert_allclose(at(ob, again), before, atol=SAME)
+        assert influences(ob) == {"Spine": 1.0, "Arm.L": float(to == "IK"), "Arm.R": 1.0}
+        for shown in (frame + 1, frame):
+            np.testing.assert_allclose(at(ob, shown), before, atol=TOLERANCE)
 
 
 def test_several_chains_are_applied_and_their_targets_snapped_frame_by_frame():
@@ -244,11 +244,11 @@ def test_several_chains_are_applied_and_their_targets_snapped_frame_by_frame():
     mute(ob, "Arm.R")
     posed = tails(ob)
     press(apply, use_keys=True)
-    turned = {path: keys for (path, _), keys in rigs.keys_of(ob).items() if "rotation" in path}
-    assert turned
-    assert all([frame for frame, _ in keys] == [1] for keys in turned.values())
-    assert set(sides(ob).values()) == {0.0}
-    np.testing.assert_allclose(tails(ob), posed, atol=SAME)
+    rotations = {path: keys for (path, _), keys in rigs.keys_of(ob).items() if "rotation" in path}
+    assert rotations
+    assert all([frame for frame, _ in keys] == [1] for keys in rotations.values())
+    assert set(influences(ob).values()) == {0.0}
+    np.testing.assert_allclose(tails(ob), posed, atol=TOLERANCE)
     for frame in (1, 3):
         rigs.turn_bones(ob, frame, 0.6, BONES)
         rigs.key_rotations(ob, frame, BONES)
@@ -256,4 +256,4 @@ def test_several_chains_are_applied_and_their_targets_snapped_frame_by_frame():
     press(snap, use_range=True, frame_start=1, frame_end=3)
     mute(ob)
     for frame in (2, 1, 3):
-        np.testing.assert_allclose(at(ob, frame), before[frame], atol=SAME)
+        np.testing.assert_allclose(at(ob, frame), before[frame], atol=TOLERANCE)

@@ -1,4 +1,4 @@
-"""What + means: the selected run is the chain, whichever bone is active; what else is selected."""
+"""Selections for +: the run of selected bones is the chain, other selected things are controls."""
 
 import bpy
 import numpy as np
@@ -18,7 +18,7 @@ COLLECTION = "Chain IK Controls"
 
 
 def make_rig() -> bpy.types.Object:
-    """Return a posed rig of five bones, and two bones beside it."""
+    """Return a posed rig of five bones in a chain, and two bones beside it."""
     ob = rigs.make_rig(rigs.zigzag(5))
     rigs.add_bones(ob, ((1, 0, 4.5), (1, 0, 5)), prefix="Near")
     rigs.add_bones(ob, ((0, -3, 2), (0, -3, 3)), prefix="Far")
@@ -39,7 +39,7 @@ RUN = ["Bone.2", "Bone.3", "Bone.4"]
 
 @pytest.mark.parametrize(
     ("run", "active", "count"),
-    # Of two single bones the active one is the tip, as in Blender.
+    # If two separate bones are selected, the active one is the tip, as in Blender.
     [*((RUN, active, 3) for active in ("Bone.2", "Bone.4", "Near.0")), (["Bone.4"], "Bone.4", 0)],
 )
 def test_the_chain_is_the_selected_run_whichever_bone_is_active(run, active, count):
@@ -74,7 +74,7 @@ def test_a_bone_that_is_selected_alone_in_another_armature_in_pose_mode_is_the_t
     assert (chain.target == prop, len(prop.data.bones)) == (count == 1, 2)
 
 
-def test_an_object_that_is_no_empty_is_never_moved_unasked(capfd):
+def test_an_object_other_than_an_empty_moves_only_on_request(capfd):
     ob = make_rig()
     body = rigs.link(bpy.data.objects.new("Ball", bpy.data.meshes.new("Ball")))
     body.location = (0.5, 0.5, 3.5)
@@ -91,7 +91,7 @@ def test_an_object_that_is_no_empty_is_never_moved_unasked(capfd):
 
 @pytest.mark.parametrize("share", [1.0, 0.7])
 def test_a_run_that_ends_with_a_hand_or_foot_reaches_before_it_and_turns_it(share):
-    """Also where the tail before it ends elsewhere, as importers leave it beside twist bones."""
+    """Also if the bone before it ends elsewhere, as importers leave it beside twist bones."""
     names = ("mixamorig:LeftUpLeg", "mixamorig:LeftLeg", "mixamorig:LeftFoot")
     ob = rigs.make_rig(LIMB, names=names)
     if share < 1.0:
@@ -120,8 +120,8 @@ def test_in_object_mode_the_tip_is_asked_for_and_the_selected_empty_is_the_targe
     assert refusal(add) == (
         "Choose the bone at the end of the chain, or select its bones in pose mode."
     )
-    said = "Bone 'Gone' does not exist: choose the bone at the end of the chain."
-    assert refusal(add, bone="Gone") == said
+    expected = "Bone 'Gone' does not exist: choose the bone at the end of the chain."
+    assert refusal(add, bone="Gone") == expected
     place = tuple(target.location)
     press(add, bone="Bone.4", chain_count=3, use_snap=False)
     assert (newest(ob).bone, newest(ob).target) == ("Bone.4", target)
@@ -138,24 +138,24 @@ def test_a_tip_alone_takes_the_bones_up_to_the_first_that_is_not_connected(is_co
     select_bones(ob, ["Leg.1"])
     press(add)
     assert bones_of_chain(ob.chain_ik.chains[0]) == ["Leg.0", "Leg.1"]
-    said = (
+    message = (
         "'Leg.0' is not connected to its parent, so the chain begins there. To include all"
         " parents, switch Connected Only off in Adjust Last Operation."
     )
-    assert said in capfd.readouterr().out
+    assert message in capfd.readouterr().out
     ob.chain_ik.chains[0].solver = "NEWTON"
-    # Another property is set in the panel: what is shown there names the same chain.
+    # After a change in the panel, the settings that it shows give the same chain.
     select_objects(active=ob)
     press(add, tip="Leg.1")
     shown = bpy.context.window_manager.operators[-1].properties
     assert (shown.chain_count, shown.use_connected) == (0, True)
-    assert said in capfd.readouterr().out
+    assert message in capfd.readouterr().out
     press(add, tip="Leg.1", use_connected=False)
     assert bones_of_chain(newest(ob)) == ["Hips.0", "Spine.0", "Leg.0", "Leg.1"]
 
 
-def test_bones_that_are_scaled_to_nothing_are_refused_and_nothing_is_made():
-    """A control bone had no length, so Blender deleted it, and the button stopped half way."""
+def test_bones_of_zero_scale_are_refused_and_nothing_is_made():
+    """Earlier, the control bone had no length: Blender deleted it, and the button failed midway."""
     ob = rigs.make_rig(LIMB)
     ob.pose.bones["Bone.0"].scale = (0.0, 0.0, 0.0)
     select_bones(ob, ["Bone.0", "Bone.1"])
@@ -231,46 +231,46 @@ def test_removing_a_chain_deletes_the_controls_made_for_it_on_request(kind, dele
         chain = newest(ob)
         chain.pole_target, chain.pole_subtarget = chain.target, chain.subtarget
     press(bpy.ops.pose.chain_ik_remove, delete_controls=deletes)
-    after = len([each for each in bpy.data.objects if each.users_scene]), len(ob.data.bones)
+    after = len([thing for thing in bpy.data.objects if thing.users_scene]), len(ob.data.bones)
     assert (after == before) == deletes
     assert not ob.chain_ik.chains
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_controls_that_another_chain_follows_and_those_of_a_person_stay(kind):
-    ob, own = rigs.make_rig(LIMB), rigs.make_empty("Own")
-    select_bones(ob, ["Bone.0", "Bone.1"], own)
+def test_controls_of_another_chain_and_of_the_user_stay(kind):
+    ob, control = rigs.make_rig(LIMB), rigs.make_empty("Own")
+    select_bones(ob, ["Bone.0", "Bone.1"], control)
     press(add, control=kind)
     shared = newest(ob).pole_target, newest(ob).pole_subtarget
-    rigs.add_chain(ob, "Bone.2", own, chain_count=1)
+    rigs.add_chain(ob, "Bone.2", control, chain_count=1)
     newest(ob).pole_target, newest(ob).pole_subtarget = shared
     press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    assert own.name in bpy.context.scene.objects
+    assert control.name in bpy.context.scene.objects
     assert (newest(ob).pole_target, newest(ob).pole_subtarget) == shared
     if kind == "BONE":
         assert shared[1] in ob.data.bones
 
 
-FLAT = (
+ZERO_SCALE = (
     "Bone 'Root.0' has a scale of zero, so controls cannot hang under it:"
     " choose another parent for the controls."
 )
-NOWHERE = (
+NOT_FINITE = (
     "The transform of bone 'Root.0' is not finite or too large:"
     " check its location, rotation and scale, its keyframes, drivers and constraints."
 )
-NOBODY = "Bone 'Nobody' does not exist: choose another parent for the controls."
+NO_BONE = "Bone 'Nobody' does not exist: choose another parent for the controls."
 
 
 @pytest.mark.parametrize(
     ("parent", "scale", "said"),
     [
-        ("Nobody", (1.0, 1.0, 1.0), NOBODY),
-        ("Root.0", (1.0, 0.0, 1.0), FLAT),
-        ("Root.0", (1.0, float("nan"), 1.0), NOWHERE),
+        ("Nobody", (1.0, 1.0, 1.0), NO_BONE),
+        ("Root.0", (1.0, 0.0, 1.0), ZERO_SCALE),
+        ("Root.0", (1.0, float("nan"), 1.0), NOT_FINITE),
     ],
 )
-def test_a_parent_that_nothing_can_hang_under_is_refused_and_nothing_is_made(parent, scale, said):
+def test_an_impossible_parent_of_controls_is_refused_and_nothing_is_made(parent, scale, said):
     ob = rigs.make_rig(LIMB, names=("upper_arm.L", "forearm.L", "hand.L"))
     rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Root")
     rigs.change(ob.pose.bones["Root.0"], scale=scale)
@@ -279,7 +279,7 @@ def test_a_parent_that_nothing_can_hang_under_is_refused_and_nothing_is_made(par
     assert refusal(add, control="BONE", parent=parent) == said
     assert len(ob.data.bones) == count
     assert not ob.chain_ik.chains
-    if said == FLAT:
+    if said == ZERO_SCALE:
         press(add, control="EMPTY", parent=parent)
         assert len(ob.chain_ik.chains) == 1
 
@@ -288,14 +288,14 @@ def test_an_armature_from_a_library_gets_empties(tmp_path, capfd):
     ob = rigs.make_rig(LIMB, names=("upper_arm.L", "forearm.L", "hand.L"))
     library = str(tmp_path / "library.blend")
     bpy.data.libraries.write(library, {ob.data}, fake_user=True)
-    with bpy.data.libraries.load(library, link=True) as (_, wanted):
-        wanted.armatures = [ob.data.name]
+    with bpy.data.libraries.load(library, link=True) as (_, requested):
+        requested.armatures = [ob.data.name]
     rigs.enter(ob, "OBJECT")
-    ob.data = wanted.armatures[0]
+    ob.data = requested.armatures[0]
     rigs.enter(ob, "POSE")
     select_bones(ob, ["upper_arm.L", "forearm.L"])
     press(add)
-    said = "An armature from a library takes no new bones, so the controls are empties."
-    assert said in capfd.readouterr().out
+    message = "An armature from a library takes no new bones, so the controls are empties."
+    assert message in capfd.readouterr().out
     chain = newest(ob)
     assert (chain.target.type, chain.pole_target.type) == ("EMPTY", "EMPTY")

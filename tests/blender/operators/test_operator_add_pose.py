@@ -1,8 +1,8 @@
-"""Adding a chain does not move the pose: whatever the pose, the bones, the object, the controls.
+"""Adding a chain does not move the pose, for any pose, bones, object and controls.
 
-What is allowed is what float32 cannot tell apart. A control's position is stored to half a unit
-in the last place of its largest coordinate; seen from a limb of length L that is ``noise`` of its
-length, and a solve for a target that is off by so much moves a bent limb by as much.
+The tolerance is the rounding of float32. A control's position is stored to half a unit in the last
+place of its largest coordinate, which is a share ``noise`` of the limb's length. A solve for a
+target with this error moves a bent limb by the same amount.
 """
 
 import bpy
@@ -13,10 +13,10 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
 from tests.helpers import make_rng
 
-# Thorough: thousands of solves, left out of the quick subset.
+# Thousands of solves are too many for the quick subset.
 pytestmark = pytest.mark.slow
 
-# A dozen operations in float32 lie between the pose and the controls, and back.
+# Units in the last place: a dozen float32 operations lead from the pose to the controls and back.
 ROUNDINGS = 32
 EPSILON = float(np.finfo(np.float32).eps)
 
@@ -40,7 +40,7 @@ CONTROLS = [
     {"use_pole": True, "use_rotation": True, "use_tail": False},
 ]
 WORST = "mirrored and uneven"
-# The transform, the number of bones, and what they are added with; modes take turns.
+# Transform, number of bones, and settings of the new chain; the rotation mode varies by case.
 CASES = [
     *((transform, 2 + 4 * (i % 2), CONTROLS[i % 6]) for i, transform in enumerate(TRANSFORMS)),
     *((WORST, count, controls) for count in (2, 6) for controls in CONTROLS),
@@ -119,7 +119,7 @@ def test_a_selected_target_far_away_comes_to_the_tip_and_not_the_tip_to_it(trans
         target.parent = make_carrier((2.0, 2.0, 2.0))
     assert_adding_moves_nothing(ob, names(3, 3), target, use_rotation=True)
     np.testing.assert_allclose(rigs.position(target), rigs.tail(ob, "Bone.3"), atol=1e-6)
-    # So does a bone, and keeps its scale.
+    # A target bone comes to the tip as well, and keeps its scale.
     ob = make_posed_rig(transform=transform)
     rigs.add_bones(ob, ((2, 0, 1), (2, 0, 1.5)), prefix="Control")
     assert_adding_moves_nothing(ob, ["Control.0", *names(3, 3)], use_rotation=True)

@@ -1,4 +1,4 @@
-"""The operators on own joints: adding takes over, removing gives back, copies go to many bones."""
+"""Operators on joints of chains: adding copies limits, removing restores them, and copying."""
 
 import bpy
 import numpy as np
@@ -18,7 +18,7 @@ to_selected = bpy.ops.pose.chain_ik_joint_to_selected
 
 
 def make_limited(seed: int, count: int = 4, **settings: object):
-    """Return an object whose bones have IK limits, locks and stiffness at random, and a chain."""
+    """Return an object with random IK limits, locks and stiffness, its chain, and the target."""
     rng = make_rng(seed)
     ob = rigs.make_rig(rigs.zigzag(count, seed), rolls=rng.uniform(-1, 1, count))
     for bone in ob.pose.bones:
@@ -38,10 +38,10 @@ def make_limited(seed: int, count: int = 4, **settings: object):
 def test_copying_the_bones_limits_does_not_move_the_pose(seed, solver):
     ob, chain, target = make_limited(seed, solver=solver)
     poses = []
-    for has_own in (False, True):
-        if has_own:
+    for has_joints in (False, True):
+        if has_joints:
             press(copy)
-            # Nothing but the copies may count from here on.
+            # From here on, only the copies may have an effect.
             for bone in ob.pose.bones:
                 limit(bone, lock_x=True)
         for location in ((0.6, 0.5, 1.2), (-0.9, 0.4, 2.0), (0.1, -1.2, 1.0)):
@@ -52,14 +52,14 @@ def test_copying_the_bones_limits_does_not_move_the_pose(seed, solver):
 
 
 def limit(bone: bpy.types.PoseBone, *, lock_x: bool) -> None:
-    """Leave a bone no limits and no stiffness, and at most one lock."""
+    """Remove the limits, stiffness and locks of a bone; with ``lock_x``, lock its X axis."""
     for axis in "xyz":
         setattr(bone, f"lock_ik_{axis}", lock_x and axis == "x")
         setattr(bone, f"use_ik_limit_{axis}", False)
         setattr(bone, f"ik_stiffness_{axis}", 0.0)
 
 
-def test_copying_replaces_the_joints_that_there_are_and_sets_no_defaults():
+def test_copying_replaces_all_joints_and_sets_no_defaults():
     ob, chain, _ = make_limited(0)
     for bone in ob.pose.bones[1:]:
         limit(bone, lock_x=False)
@@ -83,9 +83,9 @@ def test_adding_gives_selected_bones_of_the_chain_their_settings_and_counts_the_
     before = rigs.pose(ob)
     select_bones(ob, ["Bone.3", "Bone.1", "Apart.0"])
     press(add)
-    told = capfd.readouterr().out
-    assert "Joints added: 2" in told
-    assert "Selected bones that are not in this chain: 1" in told
+    output = capfd.readouterr().out
+    assert "Joints added: 2" in output
+    assert "Selected bones that are not in this chain: 1" in output
     assert [joint.bone for joint in chain.joints] == ["Bone.1", "Bone.3"]
     assert chain.active_joint_index == 1
     np.testing.assert_array_equal(rigs.pose(ob), before)
@@ -97,9 +97,9 @@ def test_adding_gives_selected_bones_of_the_chain_their_settings_and_counts_the_
 
 
 def make_two_sides(*, is_mirrored: bool = True):
-    """Return a rig with an arm of two bones on each side, with chains, and the chain of the left.
+    """Return a rig with an arm of two bones and its chain on both sides, and the left chain.
 
-    The right arm's bones are rolled otherwise than the left ones' where they are not mirrored.
+    If the sides are not mirrored, the bones of the right arm have other rolls.
     """
     ob = rigs.make_armature()
     for side, x in (("L", 1.0), ("R", -1.0)):
@@ -172,7 +172,7 @@ def test_without_an_active_bone_the_joint_that_the_list_shows_is_copied():
     assert [joint.kind for joint in chain.joints] == ["CONE", "CONE"]
 
 
-def test_bones_that_are_needed_are_asked_for():
+def test_messages_ask_for_missing_bones():
     ob, _, _ = make_limited(5)
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
     select_bones(ob, ["Apart.0"])
@@ -189,7 +189,7 @@ def test_bones_that_are_needed_are_asked_for():
     assert "select the bones that are to get the joint" in refusal(to_selected)
 
 
-def test_removing_takes_the_one_in_the_list_and_the_bone_s_own_limits_hold_again():
+def test_remove_deletes_the_joint_in_the_list_and_the_limits_of_the_bone_hold_again():
     ob, chain, _ = make_limited(5)
     before = rigs.pose(ob)
     for bone in ("Bone.1", "Bone.2", "Bone.3"):

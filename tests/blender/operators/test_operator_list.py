@@ -1,4 +1,4 @@
-"""The list of chains: which is the active one, buttons beside it, and one undo step for each."""
+"""The list of chains: its active chain, the buttons beside it, and their undo steps."""
 
 from collections.abc import Callable
 from functools import partial
@@ -36,7 +36,7 @@ def make_limbs(**bones: object) -> bpy.types.Object:
 
 
 def make_driven_limbs(**bones: object) -> tuple[bpy.types.Object, dict[str, tuple[float, ...]]]:
-    """Return the limbs with a chain each, its target dragged off, and the rotations before.
+    """Return limbs with chains whose targets have moved, and the rotations before.
 
     The chain of the leg is the active one.
     """
@@ -54,7 +54,7 @@ def make_driven_limbs(**bones: object) -> tuple[bpy.types.Object, dict[str, tupl
 
 
 def restored(ob: bpy.types.Object, before: dict[str, tuple[float, ...]]) -> list[str]:
-    """Return the limbs all of whose bones hold exactly what they held before."""
+    """Return the limbs with exactly the rotations from before in all bones."""
     now = rigs.rotations(ob)
     return [limb for limb in TIPS if all(now[n] == before[n] for n in now if n.startswith(limb))]
 
@@ -62,8 +62,8 @@ def restored(ob: bpy.types.Object, before: dict[str, tuple[float, ...]]) -> list
 def test_removed_chains_leave_no_anchors_their_controls_stay_and_another_is_active():
     ob, _ = make_driven_limbs()
     for chain in ob.chain_ik.chains:
-        for followed in (chain.target, chain.pole_target):
-            followed.hide_render = True
+        for control in (chain.target, chain.pole_target):
+            control.hide_render = True
     bpy.context.view_layer.update()
     objects = set(bpy.data.objects.keys())
     for left, index in ((4, 1), (2, 0), (0, 0)):
@@ -82,7 +82,7 @@ def test_restoring_mutes_the_active_chain_or_all_and_gives_their_exact_pose_back
     press(restore)
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, True, False]
     assert restored(ob, before) == ["Leg"]
-    # What was posed outside of the chain stays.
+    # A pose outside the chain stays.
     np.testing.assert_allclose(ob.pose.bones["Arm.0"].location, (0.1, 0.2, 0.3), atol=1e-6)
     press(restore, use_all=True)
     assert all(chain.mute for chain in ob.chain_ik.chains)
@@ -91,8 +91,8 @@ def test_restoring_mutes_the_active_chain_or_all_and_gives_their_exact_pose_back
 
 def test_without_a_chain_the_buttons_ask_for_one():
     expected = "Select an armature that has a chain, and the chain in its list."
-    of_joints = ("joint_add", "joint_remove", "joints_copy", "joint_to_selected", "joint_preset")
-    joints = [getattr(bpy.ops.pose, f"chain_ik_{name}") for name in of_joints]
+    suffixes = ("joint_add", "joint_remove", "joints_copy", "joint_to_selected", "joint_preset")
+    joints = [getattr(bpy.ops.pose, f"chain_ik_{name}") for name in suffixes]
     for operator in (compare, remove, restore, store, *joints):
         selecting.select_objects(active=None)
         assert selecting.refusal(operator) == expected
@@ -145,7 +145,7 @@ ACTIONS = {
 def test_one_undo_takes_an_action_back_and_one_redo_brings_it_again(action):
     ob, _ = make_driven_limbs()
     ob.chain_ik.active_index = 2
-    press(remove)  # of the tail, which is free for what comes
+    press(remove)  # the chain of the tail, whose bones the actions use
     give(ob.chain_ik.chains[1], "Leg.1", "CONE", x=(1, 2))
     ob.pose.bones["Leg.2"].lock_ik_x = True
     selecting.select_bones(ob, ["Leg.0", "Tail.0", "Tail.1", "Tail.2"])
@@ -156,13 +156,13 @@ def test_one_undo_takes_an_action_back_and_one_redo_brings_it_again(action):
     assert after != before or action == "store"
     for step, expected in (("undo", before), ("redo", after), ("undo", before)):
         getattr(bpy.ops.ed, step)()
-        found = state_and_keys()
-        assert selecting.without_rotations(found) == selecting.without_rotations(expected)
+        shown = state_and_keys()
+        assert selecting.without_rotations(shown) == selecting.without_rotations(expected)
         for what in expected.keys() - selecting.without_rotations(expected).keys():
-            assert found[what].keys() == expected[what].keys()
+            assert shown[what].keys() == expected[what].keys()
             for bone, rotation in expected[what].items():
-                # The float32 noise of solving once more.
-                np.testing.assert_allclose(found[what][bone], rotation, atol=5e-6)
+                # Another solve has float32 noise.
+                np.testing.assert_allclose(shown[what][bone], rotation, atol=5e-6)
 
 
 def state_and_keys() -> dict[str, object]:
@@ -176,7 +176,7 @@ setup = partial(bpy.ops.pose.chain_ik_setup, control="EMPTY")
 
 
 def make_arm(*collections: bpy.types.Collection) -> bpy.types.Object:
-    """Return an arm that lies in these collections alone, its bones selected."""
+    """Return an arm with selected bones, linked to these collections only."""
     ob = rigs.make_rig(rigs.ARM, names=("upper_arm.L", "forearm.L"))
     bpy.context.scene.collection.objects.unlink(ob)
     for collection in collections:
@@ -186,23 +186,23 @@ def make_arm(*collections: bpy.types.Collection) -> bpy.types.Object:
 
 
 def collections_of_controls(ob: bpy.types.Object) -> set[str]:
-    """Return the collections that targets and poles lie in."""
+    """Return the names of the collections of target and pole."""
     (chain,) = ob.chain_ik.chains
-    found = (chain.target, chain.pole_target)
-    return {each.name for control in found if control for each in control.users_collection}
+    controls = (chain.target, chain.pole_target)
+    return {folder.name for ob in controls if ob for folder in ob.users_collection}
 
 
 @pytest.mark.parametrize("press_all", [(setup, pole_add), (add,)])
 def test_new_empties_go_where_the_armature_is(press_all: tuple[Callable[..., set[str]], ...]):
     ob = make_arm(make_collection("Hero", make_collection("Cast")))
-    for each in press_all:
-        press(each)
+    for operator in press_all:
+        press(operator)
     assert ob.chain_ik.chains[0].pole_target is not None
     assert collections_of_controls(ob) == {"Hero"}
 
 
-def test_collections_that_the_scene_lacks_or_does_not_show_take_none():
-    """There they would not be evaluated, so the chain would not follow them."""
+def test_empties_go_into_no_collection_that_the_scene_lacks_or_hides():
+    """Blender would not evaluate empties there, so the chain would not follow them."""
     elsewhere = bpy.data.collections.new("A elsewhere")
     excluded, hidden, shown = (make_collection(name) for name in ("B", "C", "D"))
     ob = make_arm(elsewhere, excluded, hidden, shown)
@@ -213,24 +213,24 @@ def test_collections_that_the_scene_lacks_or_does_not_show_take_none():
     assert collections_of_controls(ob) == {"D"}
 
 
-def test_beside_an_override_they_go_to_the_scenes_own_collection(tmp_path: Path):
+def test_beside_an_override_empties_go_to_the_scene_collection(tmp_path: Path):
     """Blender adds nothing to overridden collections."""
     make_arm(make_collection("Hero"))
     (collection,) = link_saved(tmp_path / "hero.blend", "collections", "Hero")
     scene, layer = bpy.context.scene, bpy.context.view_layer
     scene.collection.children.link(collection)
     collection.override_hierarchy_create(scene, layer, do_fully_editable=True)
-    (ob,) = (each for each in bpy.data.objects if each.override_library and each.pose)
+    (ob,) = (rig for rig in bpy.data.objects if rig.override_library and rig.pose)
     selecting.select_objects(active=ob)
     press(setup)
     assert collections_of_controls(ob) == {scene.collection.name}
 
 
 def click(bone: str) -> None:
-    """Make a bone the active one."""
+    """Make a bone active."""
     data = bpy.data.objects["Y"].data
     data.bones.active = data.bones[bone]
-    # What Blender does on a click, which tells of the selection.
+    # As Blender does on a click: it reports the selection.
     rigs.tagged(data)
 
 
@@ -281,23 +281,23 @@ def test_a_click_on_a_target_chooses_its_chain_in_the_list_and_for_panels(y_rig)
     click_object(y_rig.target("Right"))
     assert active() == "Right"
     assert active_chain(bpy.context) == y_rig.chain("Right")
-    # Back on the armature it stays active.
+    # The chain stays active after a click on the armature.
     click_object(y_rig.ob)
     assert active_chain(bpy.context) == y_rig.chain("Right")
-    # A shared pole is of the active chain, too.
+    # A shared pole belongs to the active chain as well.
     pole = rigs.make_empty("Pole")
     for chain in y_rig.ob.chain_ik.chains:
         chain.pole_target = pole
     click_object(pole)
     assert active() == "Right"
-    # Of two armatures that follow one target the selected one is meant.
+    # If two armatures follow one target, the chain is one of the selected armature.
     other = rigs.make_rig(name="Other")
     rigs.add_chain(other, "Bone.1", y_rig.target("Right"), name="Reach")
     for owner, name in ((y_rig.ob, "Right"), (other, "Reach")):
         select_objects(owner, active=y_rig.target("Right"))
         rigs.updated()
         assert active_chain(bpy.context) == owner.chain_ik.chains[name]
-    # Of two chains with one target each can be chosen and removed.
+    # If two chains share a target, both can be chosen and removed.
     select_objects(y_rig.ob, active=y_rig.target("Right"))
     y_rig.chain("Left").target = y_rig.target("Right")
     for name in ("Right", "Left"):
@@ -308,7 +308,7 @@ def test_a_click_on_a_target_chooses_its_chain_in_the_list_and_for_panels(y_rig)
 
 
 def step(name: str) -> None:
-    """Store a step of undo, as Blender does: before anything else learns of what was done."""
+    """Store an undo step, as Blender does: before anything reacts to the change."""
     bpy.ops.ed.undo_push(message=name)
 
 
@@ -319,7 +319,7 @@ def back() -> str:
     return active()
 
 
-def test_undo_leaves_the_chain_of_the_bone_that_is_active(y_rig):
+def test_undo_keeps_the_chain_of_the_active_bone_active(y_rig):
     click("Left.1")
     y_rig.ob.data.bones.active = y_rig.ob.data.bones["Right.1"]
     y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find("Left")
@@ -351,9 +351,9 @@ def test_undo_and_redo_leave_a_choice_in_the_list_while_the_same_thing_is_active
     assert active() == "Right"
 
 
-def test_undo_of_a_click_shows_the_chain_of_what_is_active_then(y_rig):
+def test_undo_of_a_click_activates_the_chain_of_the_bone_that_is_active_again(y_rig):
     click("Right.1")
-    # As in a step that was stored before its click was followed.
+    # As in a step that was stored before the click changed the active chain.
     y_rig.ob.chain_ik.active_index = y_rig.ob.chain_ik.chains.find("Left")
     step("Right")
     click("Left.1")

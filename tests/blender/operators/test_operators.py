@@ -1,4 +1,4 @@
-"""Adding chains, their controls and names, solving once, and refusals: what is left and told."""
+"""Adding chains, their controls and names, solving once, and refusals: results and messages."""
 
 from functools import partial
 
@@ -29,7 +29,7 @@ def names(first: int, last: int) -> list[str]:
 
 
 def length_shown() -> int:
-    """Return the chain length in the panel at the bottom left, for the operator that ran last."""
+    """Return the chain length that the panel of the last operator shows."""
     return bpy.context.window_manager.operators[-1].properties.chain_count
 
 
@@ -37,19 +37,17 @@ def length_shown() -> int:
     ("operator", "first", "count"),
     [("chain_ik_add", 1, 4), ("chain_ik_add", 4, 0), ("chain_ik_solve", 3, 2)],
 )
-def test_the_length_that_the_selection_tells_is_shown_and_gives_the_same_chain(
-    operator, first, count
-):
+def test_the_length_of_the_selection_is_shown_and_gives_the_same_chain(operator, first, count):
     ob, target = make_posed_rig(), rigs.make_empty()
     selecting.select_bones(ob, names(first, 4), target)
     bpy.ops.ed.undo_push(message="selected")
     run = getattr(bpy.ops.pose, operator)
     selecting.press(run)
-    # 0 is all bones up to the root, in the settings of the chain as well.
+    # A length of 0 means all bones up to the root, in the settings of the chain as well.
     assert length_shown() == count
     before = selecting.state()
     for shown in (count, 3):
-        # What Blender does when a value in that panel is changed.
+        # Blender does this when a value in that panel changes.
         bpy.ops.ed.undo()
         selecting.press(run, chain_count=shown)
         assert length_shown() == shown
@@ -70,7 +68,7 @@ def test_the_length_that_the_selection_tells_is_shown_and_gives_the_same_chain(
         ({"chain_count": 2}, "TWO_BONE"),
         ({"chain_count": 3}, "NEWTON"),
         ({"chain_count": 3, "solver": "CCD"}, "CCD"),
-        # The tip takes the target's rotation: it is turned, not bent.
+        # The tip takes the target's rotation, so two bones are left to bend.
         ({"chain_count": 3, "use_rotation": True}, "TWO_BONE"),
         ({"chain_count": 2, "use_rotation": True, "use_tail": False}, "TWO_BONE"),
     ],
@@ -91,7 +89,7 @@ def test_two_bones_that_bend_are_solved_by_two_bone_and_others_by_newton(setting
 def test_without_a_target_an_empty_is_made_at_the_effector_with_the_tip_s_rotation():
     ob = make_posed_rig()
     ob.location, ob.rotation_euler, ob.scale = (1, 2, 3), (0.3, 0.4, 0.5), (2, 2, 2)
-    # What the armature deforms is no target.
+    # The mesh that the armature deforms is not a target.
     body = rigs.link(bpy.data.objects.new("Body", bpy.data.meshes.new("Body")))
     body.parent = ob
     body.modifiers.new("Armature", "ARMATURE").object = ob
@@ -125,11 +123,11 @@ def test_an_added_pole_stands_on_the_bend_side_and_the_limb_bends_toward_it(scal
 
     around = unit(np.cross(hand - root, offset)) * np.linalg.norm(offset)
     rigs.change(chain.pole_target, location=root + (hand - root) / 2 + around)
-    turned = side_of(np.array([root, rigs.head(ob, "Bone.1"), hand]), hand)
-    np.testing.assert_allclose(unit(turned), unit(around), atol=1e-3)
+    new_offset = side_of(np.array([root, rigs.head(ob, "Bone.1"), hand]), hand)
+    np.testing.assert_allclose(unit(new_offset), unit(around), atol=1e-3)
 
 
-def test_every_chain_gets_a_name_of_its_own_and_becomes_the_active_one():
+def test_every_chain_gets_a_unique_name_and_becomes_the_active_one():
     ob = make_posed_rig()
     rigs.add_bones(ob, rigs.zigzag(2), prefix="Leg")
     ob.data.bones["Leg.0"].name = "Chain"
@@ -137,9 +135,9 @@ def test_every_chain_gets_a_name_of_its_own_and_becomes_the_active_one():
         selecting.select_bones(ob, [tip])
         selecting.press(add, chain_count=1)
         assert ob.chain_ik.active_index == len(ob.chain_ik.chains) - 1
-    found = [chain.name for chain in ob.chain_ik.chains]
-    assert found == ["Bone.4", "Bone.4.001", "Leg.1", "Bone.4.002", "Chain"]
-    # Nor does a name given in the list take another one away.
+    chain_names = [chain.name for chain in ob.chain_ik.chains]
+    assert chain_names == ["Bone.4", "Bone.4.001", "Leg.1", "Bone.4.002", "Chain"]
+    # A new name in the list stays unique as well: here the first chain gets a number.
     for name in ("Leg.1", "Leg.1.001"):
         ob.chain_ik.chains[0].name = name
         assert ob.chain_ik.chains.keys()[:3] == ["Leg.1.001", "Bone.4.001", "Leg.1"]
@@ -152,7 +150,7 @@ def test_without_a_rig_or_selected_bones_the_buttons_say_what_to_do(operator):
         assert selecting.refusal(operator) == "Select an armature and make it active."
     ob = make_posed_rig()
     selecting.select_bones(ob, [])
-    # Nobody sees that a bone is the active one if it is not selected.
+    # An active bone that is not selected is not shown as active.
     ob.data.bones.active = ob.data.bones["Bone.4"]
     selecting.deselect_bones(ob)
     assert selecting.refusal(operator) == "Select the bones of the chain."
@@ -180,9 +178,9 @@ def test_names_that_a_file_holds_twice_stay_and_both_chains_are_solved():
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Other")
     for i, bone in enumerate(("Bone.1", "Other.0")):
         rigs.add_chain(ob, bone, rigs.make_empty(f"Target {i}", (2 * i, 0.4, 0.4)))
-    # As files have them that were made before.
+    # As in files from before names were unique.
     for chain in ob.chain_ik.chains:
-        # Blender keeps what add-ons define elsewhere since 5.0.
+        # Since 5.0, Blender stores properties of add-ons elsewhere.
         stored = chain.bl_system_properties_get() if bpy.app.version >= (5, 0) else chain
         stored["name"] = "Chain"
     rigs.updated()
@@ -190,13 +188,13 @@ def test_names_that_a_file_holds_twice_stay_and_both_chains_are_solved():
     assert all(not chain.status.startswith("Not solved") for chain in ob.chain_ik.chains)
 
 
-LEAVE = "Leave edit mode: chains work on the pose."
-# Takes what was found away, wherever one is.
+LEAVE_EDIT_MODE = "Leave edit mode: chains work on the pose."
+# This operator clears results, in any mode.
 ALWAYS = {"chain_ik_compare_clear"}
 
 
 @pytest.mark.parametrize("is_renamed", [True, False])
-def test_all_operators_ask_to_leave_edit_mode_and_settings_can_be_changed_all_the_same(is_renamed):
+def test_all_operators_ask_to_leave_edit_mode_but_settings_can_be_changed(is_renamed):
     ob, _ = make_active_arm(solver="FORCE")
     ob.pose.bones[0].lock_ik_x = True
     bpy.ops.pose.chain_ik_compare()
@@ -207,9 +205,9 @@ def test_all_operators_ask_to_leave_edit_mode_and_settings_can_be_changed_all_th
     else:
         bones.remove(bones[-1])
     names = {name for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")} - ALWAYS
-    said = {name: selecting.refusal(getattr(bpy.ops.pose, name)) for name in names}
-    assert {name: text for name, text in said.items() if text != LEAVE} == {}
-    assert len(said) > 20
+    messages = {name: selecting.refusal(getattr(bpy.ops.pose, name)) for name in names}
+    assert {name: text for name, text in messages.items() if text != LEAVE_EDIT_MODE} == {}
+    assert len(messages) > 20
     chain = ob.chain_ik.chains[0]
     chain.use_tail = chain.use_rotation = chain.use_stretch = True
     chain.use_stretch, chain.chain_count, chain.mute = False, 1, True
@@ -219,7 +217,7 @@ def test_all_operators_ask_to_leave_edit_mode_and_settings_can_be_changed_all_th
     assert draw()
     bpy.context.view_layer.objects.active = chain.target
     assert ob.data.is_editmode
-    assert selecting.refusal(bpy.ops.pose.chain_ik_joints_copy) == LEAVE
+    assert selecting.refusal(bpy.ops.pose.chain_ik_joints_copy) == LEAVE_EDIT_MODE
     rigs.enter(ob, "OBJECT")
     selecting.select_objects(active=ob)
     rigs.updated()
@@ -247,16 +245,16 @@ def make_selection(
 )
 def test_only_the_selected_bones_turn_until_the_tip_is_at_the_target(solver, mode, capfd):
     ob, target = make_selection(modes=mode)
-    before, turned = selecting.state(), rigs.rotations(ob)
+    before, rotations = selecting.state(), rigs.rotations(ob)
     selecting.press(solve, solver=solver)
     assert "Info: Reached (" in capfd.readouterr().out
     rigs.assert_reaches(ob, "Bone.3", target)
     now = rigs.rotations(ob)
-    assert [n for n in now if now[n] != turned[n]] == ["Bone.1", "Bone.2", "Bone.3"]
-    # Not a chain, nor an anchor, nor an object; the target has not been touched.
+    assert [n for n in now if now[n] != rotations[n]] == ["Bone.1", "Bone.2", "Bone.3"]
+    # No chain, anchor or object is added, and the target stays.
     assert selecting.without_rotations(selecting.state()) == selecting.without_rotations(before)
     assert not ob.chain_ik.chains
-    # A target that moves later is not followed.
+    # The bones do not follow a later move of the target.
     target.location.z += 0.4
     bpy.context.scene.frame_set(5)
     bpy.context.view_layer.update()
@@ -295,15 +293,15 @@ def test_flip_bends_to_the_other_side_and_flips_back_when_pressed_again(solver):
     count = 2 if solver == "TWO_BONE" else 3
     ob, target = make_selection(count)
     selecting.press(solve, solver=solver)
-    plain = side(ob, count)
+    plain = bend_offset(ob, count)
     for expected in (-1, 1):
         selecting.press(solve, solver=solver, use_flip_bend=True)
         rigs.assert_reaches(ob, "Bone.3", target)
-        assert np.sign(side(ob, count) @ plain) == expected
+        assert np.sign(bend_offset(ob, count) @ plain) == expected
 
 
-def side(ob: bpy.types.Object, count: int) -> np.ndarray:
-    """Return where the joints of the last bones lie, seen across their chord."""
+def bend_offset(ob: bpy.types.Object, count: int) -> np.ndarray:
+    """Return the offset of the joints of the last bones from their chord."""
     joints = scaled_rigs.joints(ob, [f"Bone.{i}" for i in range(4 - count, 4)])
     return side_of(joints, joints[-1])
 
@@ -321,18 +319,18 @@ def side(ob: bpy.types.Object, count: int) -> np.ndarray:
     ],
     ids=str,
 )
-def test_settings_count_as_those_of_a_live_chain_do(settings):
+def test_settings_have_the_same_effect_as_those_of_a_live_chain(settings):
     ob, target = make_selection()
     target.rotation_euler = (0.4, 0.5, 0.6)
     rigs.change(ob.scale, x=-1.0 if "negative_scale" in settings else 1.0)
     plain, twin = rigs.link(ob.copy()), rigs.link(ob.copy())
-    of_chain = {name: value for name, value in settings.items() if name != "use_rest_start"}
+    chain_settings = {name: value for name, value in settings.items() if name != "use_rest_start"}
     if "use_rest_start" in settings:
-        of_chain["start_from"] = "REST"
+        chain_settings["start_from"] = "REST"
     for copy in (plain, twin):
         copy.select_set(False)
     rigs.add_chain(plain, "Bone.3", target, chain_count=3)
-    rigs.add_chain(twin, "Bone.3", target, chain_count=3, **of_chain)
+    rigs.add_chain(twin, "Bone.3", target, chain_count=3, **chain_settings)
     rigs.updated()
     selecting.press(solve, **settings)
     rigs.assert_same_pose(ob, twin)

@@ -1,4 +1,4 @@
-"""Presets of a chain's settings: those that come along, and one's own."""
+"""Presets of a chain's settings: those of the extension, and those of the user."""
 
 from pathlib import Path
 
@@ -12,8 +12,8 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
 
-def shipped() -> dict[str, Path]:
-    """Return the presets that Blender lists, by name."""
+def preset_files() -> dict[str, Path]:
+    """Return the files of all presets that Blender lists, by name."""
     folders = map(Path, bpy.utils.preset_paths("chain_ik"))
     return {file.stem: file for folder in folders for file in folder.glob("*.py")}
 
@@ -26,25 +26,25 @@ def make_chain(count: int = 2) -> bpy.types.PropertyGroup:
 
 
 def apply(name: str) -> None:
-    """Choose a preset as its button in the popover does."""
-    path = str(shipped()[name])
+    """Apply a preset as its button in the popover does."""
+    path = str(preset_files()[name])
     operator = bpy.types.CHAINIK_PT_presets.preset_operator.split(".")
-    # Blender gives other operators than its own nothing but the path.
+    # Blender passes only the path to operators of add-ons.
     press(getattr(getattr(bpy.ops, operator[0]), operator[1]), filepath=path)
 
 
 @pytest.mark.parametrize("name", ["Arm", "Leg", "Finger", "Tail", "Spine", "Spider_Leg"])
-def test_a_preset_sets_what_the_set_up_of_such_a_limb_does(name):
+def test_a_preset_sets_the_settings_that_set_up_gives_such_a_limb(name):
     end = "Hand" if name in ("Arm", "Leg") else ""
     chain = make_chain(2 if end else 3)
     chain.solver = "CCD"
     apply(name)
     chain = bpy.context.active_object.chain_ik.chains[0]
-    wanted = chain_of(Limb(LimbKind[name.upper()], "Name", ("A", "B", "C"), end))
-    assert chain.use_rotation == wanted.use_rotation
-    assert chain.rotation_bone == wanted.rotation_bone.value
+    expected = chain_of(Limb(LimbKind[name.upper()], "Name", ("A", "B", "C"), end))
+    assert chain.use_rotation == expected.use_rotation
+    assert chain.rotation_bone == expected.rotation_bone.value
     assert chain.solver == ("TWO_BONE" if end else "NEWTON")
-    # A preset for limbs with hands works on two bones without one.
+    # A preset for limbs with hands also works on two bones without a hand.
     assert chain.status.startswith("Reached; no single bone begins" if end else "Reached")
 
 
@@ -56,13 +56,13 @@ def set_up_arm() -> bpy.types.PropertyGroup:
     return ob.chain_ik.chains[0]
 
 
-def test_a_preset_brings_back_all_that_a_new_limb_of_its_kind_has(capfd):
+def test_a_preset_restores_all_settings_of_a_new_limb_of_its_kind(capfd):
     chain = set_up_arm()
     before = chain.stored_pose
     apply("Arm")
     assert "The chain has the settings of the preset 'Arm' already" in capfd.readouterr().out
     assert chain.stored_pose == before
-    # What is never read is not copied with every evaluated pose either.
+    # Unused settings stay unset, so Blender does not copy them with every evaluated pose.
     assert not chain.is_property_set("force")
     chain.solver, chain.soft_distance, chain.use_stretch = "FORCE", 0.2, True
     chain.force.gravity, chain.tolerance, chain.influence = 2.0, 0.1, 0.5
@@ -71,15 +71,15 @@ def test_a_preset_brings_back_all_that_a_new_limb_of_its_kind_has(capfd):
     apply("Arm")
     assert (chain.solver, chain.use_stretch) == ("TWO_BONE", False)
     assert (chain.force.gravity, chain.tolerance) == (0.0, pytest.approx(1e-5))
-    # That is the rig's.
+    # These settings belong to the rig.
     assert (chain.influence, chain.bone, chain.space) == (0.5, "forearm.L", "Bone.0")
     assert (chain.use_pin, chain.priority, chain.planted) == (True, 4, "FOOT")
     assert (chain.pull, chain.weight) == (0.25, 0.5)
     assert chain.soft_distance == pytest.approx(0.2)
-    said = capfd.readouterr().out
-    assert "The preset 'Arm' changed " in said
-    assert all(label in said for label in ("Solver", "Stretch", "Tolerance", "Gravity"))
-    assert "Soft Distance" not in said
+    output = capfd.readouterr().out
+    assert "The preset 'Arm' changed " in output
+    assert all(label in output for label in ("Solver", "Stretch", "Tolerance", "Gravity"))
+    assert "Soft Distance" not in output
 
 
 def test_a_preset_is_one_undo_step_and_takes_no_other_with_it():
@@ -96,7 +96,7 @@ def test_a_preset_is_one_undo_step_and_takes_no_other_with_it():
         assert (chain.rotation_bone, chain.orient_weight) == (rotation_bone, weight)
 
 
-def test_a_preset_of_one_s_own_brings_all_settings_back_but_those_of_the_rig():
+def test_a_preset_of_the_user_restores_all_settings_except_those_of_the_rig():
     chain = make_chain()
     chain.solver, chain.soft_distance, chain.force.gravity = "FORCE", 0.25, 3.0
     chain.pole_angle, chain.influence = 0.5, 0.75
@@ -112,4 +112,4 @@ def test_a_preset_of_one_s_own_brings_all_settings_back_but_those_of_the_rig():
         assert (chain.bone, chain.target) == (bone, target)
     finally:
         bpy.ops.pose.chain_ik_preset_add(name="My Neck", remove_name=True)
-    assert "My_Neck" not in shipped()
+    assert "My_Neck" not in preset_files()

@@ -1,4 +1,4 @@
-"""Limbs as *Set Up Limbs* leaves them, straight ones too: how they bend, and nothing pops."""
+"""Limbs set up by *Set Up Limbs*, also straight ones: they bend the right way and never pop."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,9 +23,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 setup = bpy.ops.pose.chain_ik_setup
 SIDES = {"L": 1.0, "R": -1.0}
 X, FRONT, UP = np.eye(3) * ((1,), (-1,), (1,))
-# How much of where a limb bends to is where it belongs.
-NEARLY = 0.98
-LIMBS = [(f"{limb}.{side}", way) for limb, way in (("Arm", -1.0), ("Leg", 1.0)) for side in SIDES]
+# Least cosine of the angle between the bend direction of a limb and the expected one.
+MIN_COSINE = 0.98
+LIMBS = [(f"{limb}.{side}", sign) for limb, sign in (("Arm", -1.0), ("Leg", 1.0)) for side in SIDES]
 
 
 def make_person(
@@ -35,9 +35,9 @@ def make_person(
     turn: Matrix | None = None,
     is_laid_out: bool = False,
 ):
-    """Return an armature that stands with straight arms and legs and looks along -Y.
+    """Return an upright armature with straight arms and legs that faces -Y.
 
-    Laid out, its legs lie along its trunk.
+    If it is laid out, its legs point upward along its trunk.
     """
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.1), (0, 0, 1.3), (0, 0, 1.5)], name="Person")
     for side, x in SIDES.items():
@@ -58,14 +58,14 @@ def make_person(
 
 
 def bulge(ob: bpy.types.Object, name: str) -> np.ndarray:
-    """Return where the middle joint of a limb is from the line between its ends."""
+    """Return the offset of the middle joint of a limb from the line between its ends."""
     lower = ob.pose.bones[ob.chain_ik.chains[name].bone]
     root, end = rigs.head(ob, lower.parent.name), rigs.tail(ob, lower.name)
     return side_of(np.array([root, rigs.head(ob, lower.name), end]), end)
 
 
-def bend(ob: bpy.types.Object, name: str) -> np.ndarray:
-    """Return which way a limb bends when its end comes nearer to its root."""
+def bend_direction(ob: bpy.types.Object, name: str) -> np.ndarray:
+    """Return the direction in which a limb bends when its end moves toward its root."""
     chain = ob.chain_ik.chains[name]
     bone = chain.subtarget.replace("Ankle", "Target")
     control, root = ob.pose.bones[bone], ob.pose.bones[chain.bone].parent
@@ -74,19 +74,19 @@ def bend(ob: bpy.types.Object, name: str) -> np.ndarray:
     before = control.matrix.copy()
     rigs.change(control, matrix=matrix)
     assert chain.status.startswith("Reached")
-    found = unit(bulge(ob, name))
+    direction = unit(bulge(ob, name))
     rigs.change(control, matrix=before)
-    return found
+    return direction
 
 
 def assert_bends_as_bodies_do(ob: bpy.types.Object) -> None:
-    for name, way in LIMBS:
-        assert bend(ob, name) @ FRONT * way > NEARLY, name
+    for name, sign in LIMBS:
+        assert bend_direction(ob, name) @ FRONT * sign > MIN_COSINE, name
 
 
 @pytest.mark.parametrize(
     ("roll", "use_limits"),
-    # About axes between their own bones have no hinges.
+    # Limits only without roll: hinges need a bend about one of the bones' axes.
     [(0.0, False), (0.0, True), (1.2, False), (-2.6, False)],
 )
 def test_knees_bend_forward_and_elbows_backward(roll, use_limits):
@@ -105,7 +105,7 @@ def test_knees_bend_forward_and_elbows_backward(roll, use_limits):
     ],
 )
 def test_bodies_that_are_posed_are_set_up_without_moving(rigify, seed, make, size):
-    """What is straight at rest leans to where it bends, so its pole angle depends on itself."""
+    """A limb straight at rest leans to its bend side, so its pole angle depends on itself."""
     ob, rng = make(), make_rng(seed)
     for bone in ob.pose.bones:
         bone.rotation_mode, turn = "QUATERNION", size * rng.normal(size=3)
@@ -130,15 +130,15 @@ def test_feet_or_sides_tell_where_a_body_faces_whatever_is_up(has_feet, turn):
 def test_a_body_crouches_with_its_knees_forward(control, way):
     ob = make_person(1.2)
     press(setup, control="BONE", use_body=True)
-    led = ob.pose.bones[control]
-    rigs.change(led, matrix=Matrix.Translation(way) @ led.matrix)
+    bone = ob.pose.bones[control]
+    rigs.change(bone, matrix=Matrix.Translation(way) @ bone.matrix)
     for side in SIDES:
-        found = bulge(ob, f"Leg.{side}")
-        assert found @ FRONT > 0.7 * np.linalg.norm(found) > 0.04
+        offset = bulge(ob, f"Leg.{side}")
+        assert offset @ FRONT > 0.7 * np.linalg.norm(offset) > 0.04
 
 
-def test_legs_of_a_body_that_is_laid_out_at_rest_hold_their_knees_where_they_stand():
-    """Recorded clips come so: a side that is carried from rest turned over at each step."""
+def test_legs_of_a_body_that_is_laid_out_at_rest_hold_their_knees_in_place():
+    """Recorded clips have such rest poses: a bend side carried from rest flipped at each step."""
     ob = make_person(is_laid_out=True)
     for name, angle in (("thigh", 3.0), ("shin", 0.3)):
         for side in SIDES:
@@ -152,20 +152,20 @@ def test_legs_of_a_body_that_is_laid_out_at_rest_hold_their_knees_where_they_sta
         assert 0.0 < np.linalg.norm(rigs.head(ob, f"shin.{side}") - before) < 0.04
 
 
-def test_a_pole_that_is_added_leaves_where_a_straight_limb_bends():
+def test_an_added_pole_keeps_the_bend_direction_of_a_straight_limb():
     ob = make_person(0.7)
     press(setup, control="BONE")
-    before = {name: bend(ob, name) for name, _ in LIMBS}
+    before = {name: bend_direction(ob, name) for name, _ in LIMBS}
     for index, chain in enumerate(ob.chain_ik.chains):
         if chain.name in before:
             ob.chain_ik.active_index = index
             press(bpy.ops.pose.chain_ik_pole_add, control="BONE")
-    for name, way in before.items():
-        assert bend(ob, name) @ way > NEARLY, name
+    for name, direction in before.items():
+        assert bend_direction(ob, name) @ direction > MIN_COSINE, name
 
 
 def test_a_straight_pose_keeps_the_pole_angle_that_its_limb_has():
-    """Also far from rest, where the side that goes along depends on the angle."""
+    """Also far from rest, where the carried bend side depends on the angle."""
     ob = make_person()
     press(setup, control="BONE")
     chain, arm = ob.chain_ik.chains["Arm.L"], ob.pose.bones["upper_arm.L"]
@@ -176,32 +176,32 @@ def test_a_straight_pose_keeps_the_pole_angle_that_its_limb_has():
         assert find_matching_pole_angle(ob, chain_spec(chain)) == pytest.approx(0.7, abs=1e-5)
         rigs.change(arm, rotation_euler=(0.0, 0.0, 0.0))
         rigs.change(chain, mute=False)
-    assert bend(ob, "Arm.L") @ Vector((0, 1, 0)) < NEARLY
+    assert bend_direction(ob, "Arm.L") @ Vector((0, 1, 0)) < MIN_COSINE
 
 
-def test_a_chain_that_is_dragged_carries_no_side():
-    """The solver Follow knows no bend, whatever the chain is set to."""
+def test_a_dragged_chain_has_no_bend_side():
+    """The solver Follow uses no bend side, with any settings of the chain."""
     ob, _ = rigs.make_arm(pole_mode="FOLLOW", pole_angle=0.7, solver="FOLLOW")
     assert float(placement(ob, chain_spec(ob.chain_ik.chains[0])).pole_angle) == 0.0
 
 
-# Where controls of bones that lie aside are moved to.
-WAYS = {"Arm": (-0.1, -0.2, 0.15), "Leg": (0.05, -0.2, 0.2)}
+# Moves of the controls of limbs with such bones, for the left side.
+MOVES = {"Arm": (-0.1, -0.2, 0.15), "Leg": (0.05, -0.2, 0.2)}
 
 
 def lay_aside(ob: bpy.types.Object) -> None:
-    """Have all bones keep their heads and lie along axes across those that they had."""
+    """Turn all bones about their heads, across their former directions."""
     rng = make_rng(3)
     with rigs.editing(ob) as bones:
         for bone in bones:
             bone.use_connect = False
         for bone in bones:
-            way = bone.tail - bone.head
-            bone.tail = bone.head + way.cross(Vector(rng.normal(size=3))).normalized() * way.length
+            old = bone.tail - bone.head
+            bone.tail = bone.head + old.cross(Vector(rng.normal(size=3))).normalized() * old.length
 
 
 def shorten(ob: bpy.types.Object) -> None:
-    """Have all bones end before the next ones, as importers leave those with twist bones."""
+    """Shorten all bones, so that they end before the next ones, as importers leave twist bones."""
     with rigs.editing(ob) as bones:
         for bone in bones:
             bone.use_connect = False
@@ -212,13 +212,13 @@ def shorten(ob: bpy.types.Object) -> None:
 @pytest.mark.parametrize("use_body", [False, True])
 @pytest.mark.parametrize("leave", [lay_aside, shorten])
 def test_limbs_reach_with_the_heads_of_hands_and_feet_as_if_bones_ended_there(leave, use_body):
-    found = []
+    poses = []
     for is_imported in (False, True):
         ob = make_person(0.4)
         if is_imported:
             leave(ob)
         before = {bone.name: rigs.head(ob, bone.name) for bone in ob.pose.bones}
-        # Spines reach with the tail of the chest, which lies aside: only limbs are compared.
+        # Only limbs are compared: spines reach with the tail of the chest, which has another place.
         press(setup, control="BONE", use_body=use_body, kinds={"ARM", "LEG"})
         rigs.updated()
         assert all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
@@ -227,13 +227,13 @@ def test_limbs_reach_with_the_heads_of_hands_and_feet_as_if_bones_ended_there(le
         for side, x in SIDES.items():
             for limb in ("Arm", "Leg"):
                 control = ob.pose.bones[f"{limb} Target.{side}"]
-                way = Vector(WAYS[limb]) * Vector((x, 1.0, 1.0))
-                rigs.change(control, matrix=Matrix.Translation(way) @ control.matrix)
+                move = Vector(MOVES[limb]) * Vector((x, 1.0, 1.0))
+                rigs.change(control, matrix=Matrix.Translation(move) @ control.matrix)
         assert all(chain.status.startswith("Reached") for chain in ob.chain_ik.chains)
-        found.append({name: rigs.head(ob, name) for name in before})
+        poses.append({name: rigs.head(ob, name) for name in before})
         bpy.data.objects.remove(ob)
-    for name, head in found[0].items():
-        np.testing.assert_allclose(found[1][name], head, atol=2e-5, err_msg=name)
+    for name, head in poses[0].items():
+        np.testing.assert_allclose(poses[1][name], head, atol=2e-5, err_msg=name)
 
 
 @pytest.mark.parametrize("leave", [lay_aside, shorten])
@@ -256,14 +256,14 @@ def test_hands_and_feet_take_the_turns_of_their_controls(leave):
         np.testing.assert_allclose(after, np.array(turn.to_3x3()) @ before, atol=1e-4)
 
 
-# How much farther an elbow or knee may move in a step than the target, which moves on a path of
-# steps that are small beside the limb.
-FASTEST = 4.0
+# Largest ratio of the moves of an elbow or knee and of the target in one step. Steps of the path
+# are small beside the limb.
+MAX_SPEED = 4.0
 STEPS = 30
 
 
 def make(name: str, **settings: object) -> bpy.types.Object:
-    """Return one of Rigify's metarigs, set up."""
+    """Return a metarig of Rigify, set up."""
     ob = add_rig(name)
     press(setup, control="BONE", **settings)
     rigs.updated()
@@ -272,8 +272,8 @@ def make(name: str, **settings: object) -> bpy.types.Object:
 
 def line(*corners: Sequence[float]) -> np.ndarray:
     shares = np.linspace(0.0, 1.0, STEPS, endpoint=False)[:, None]
-    ways = pairwise(corners)
-    return np.concatenate([np.array(a) + (np.array(b) - a) * shares for a, b in ways])
+    pairs = pairwise(corners)
+    return np.concatenate([np.array(a) + (np.array(b) - a) * shares for a, b in pairs])
 
 
 def circle(middle: np.ndarray, first: np.ndarray, second: np.ndarray, radius: float) -> np.ndarray:
@@ -282,8 +282,8 @@ def circle(middle: np.ndarray, first: np.ndarray, second: np.ndarray, radius: fl
 
 
 def speeds(ob: bpy.types.Object, name: str, path: np.ndarray) -> np.ndarray:
-    """Return how far the joints of a limb move for what its target moves, a row for each step."""
-    # The others stand still, and take time.
+    """Return the largest move of a joint of a limb per move of its target, shape (steps,)."""
+    # Other chains only take time, as their targets do not move.
     rigs.mute_all_but(ob, name)
     chain = ob.chain_ik.chains[name]
     control = ob.pose.bones[chain.subtarget]
@@ -295,14 +295,14 @@ def speeds(ob: bpy.types.Object, name: str, path: np.ndarray) -> np.ndarray:
         matrix.translation = Vector(point)
         rigs.change(control, matrix=matrix)
         assert chain.status.startswith("Reached"), (point, chain.status)
-        joints.append([list(rigs.evaluated(ob).pose.bones[each.name].head) for each in inner])
+        joints.append([list(rigs.evaluated(ob).pose.bones[joint.name].head) for joint in inner])
     moved = np.linalg.norm(np.diff(joints, axis=0), axis=2).max(axis=1)
     return moved / np.linalg.norm(np.diff(path, axis=0), axis=1)
 
 
 @pytest.mark.parametrize(("name", "use_limits"), [("human", True), ("cat", False)])
 def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits):
-    """A hind leg bends to both sides, so it has next to no side of its own."""
+    """A hind leg bends to both sides, so it has hardly any bend side."""
     ob = make(name, use_limits=use_limits)
     hips, joints = ob.pose.bones[ob.chain_ik.body.root], []
     depths = np.append(0.0, np.geomspace(5e-4, 0.25, STEPS)) * hips.bone.head_local.z
@@ -311,15 +311,15 @@ def test_a_crouch_pops_no_knee_from_the_first_touch_on(rigify, name, use_limits)
         rigs.updated()
         joints.append([list(bone.head) for bone in rigs.evaluated(ob).pose.bones])
     moved = np.linalg.norm(np.diff(joints, axis=0), axis=2).max(axis=1)
-    # A knee that is bent by ten degrees goes out by the half cotangent of five for each way down.
-    assert (moved / np.diff(depths)).max() < (6.0 if name == "human" else FASTEST)
+    # For a knee bent by ten degrees, the ratio is half the cotangent of five degrees.
+    assert (moved / np.diff(depths)).max() < (6.0 if name == "human" else MAX_SPEED)
 
 
-Ways = Callable[[bpy.types.bpy_prop_collection], list[np.ndarray]]
+MakePaths = Callable[[bpy.types.bpy_prop_collection], list[np.ndarray]]
 
 
 def kick(bones: bpy.types.bpy_prop_collection) -> list[np.ndarray]:
-    """Return where a foot goes: raised in front, to the side, behind, and round at the hip."""
+    """Return paths of a foot: to the front, the side and the back, and around the hip."""
     hip, foot = np.array(bones["thigh.L"].head), np.array(bones["shin.L"].tail)
     reach = np.linalg.norm(foot - hip)
     near, down = hip + 0.95 * (foot - hip), (foot - hip) / reach
@@ -337,16 +337,16 @@ def round_head(bones: bpy.types.bpy_prop_collection) -> list[np.ndarray]:
 
 
 def over_shoulder(bones: bpy.types.bpy_prop_collection) -> list[np.ndarray]:
-    """Return a way to the other shoulder; a side as the arm carries it from rest turns over."""
-    own = np.array(bones["upper_arm.R"].head)
+    """Return a path to the other shoulder, where a bend side carried from rest flips."""
+    shoulder = np.array(bones["upper_arm.R"].head)
     reach = bones["upper_arm.R"].length + bones["forearm.R"].length
-    other = own * (-1, 1, 1)
+    other = shoulder * (-1, 1, 1)
     ends = other + 0.1 * FRONT, other + 0.12 * FRONT - 0.15 * UP
-    return [line(own + 0.85 * reach * FRONT, *ends)]
+    return [line(shoulder + 0.85 * reach * FRONT, *ends)]
 
 
 def up_to_head(bones: bpy.types.bpy_prop_collection) -> list[np.ndarray]:
-    """Return a way of a foot that is raised to the head."""
+    """Return a path of a foot up to the head."""
     hip, foot = np.array(bones["thigh.L"].head), np.array(bones["shin.L"].tail)
     head = np.array(bones["spine.006"].tail)
     high = head + (head[2] - hip[2]) * 0.1 * FRONT
@@ -359,7 +359,7 @@ def up_to_head(bones: bpy.types.bpy_prop_collection) -> list[np.ndarray]:
     ("limb", "ways"),
     [("Leg.L", kick), ("Arm.L", round_head), ("Arm.R", over_shoulder), ("Leg.L", up_to_head)],
 )
-def test_no_way_of_a_hand_or_foot_pops_an_elbow_or_a_knee(rigify, limb: str, ways: Ways) -> None:
+def test_no_path_of_a_hand_or_foot_pops_elbows_or_knees(rigify, limb: str, ways: MakePaths) -> None:
     ob = make("human")
     for path in ways(ob.pose.bones):
-        assert speeds(ob, limb, path).max() < FASTEST
+        assert speeds(ob, limb, path).max() < MAX_SPEED

@@ -1,12 +1,12 @@
-"""Edits of bones: posed, renamed, made and deleted, and all options that posing knows."""
+"""Edits of bones: poses, names, new and deleted bones, and all options of posing."""
 
 import numpy as np
 from mathutils import Quaternion, Vector
 
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits import random_values as draw
-from tests.blender.edits.random_draws import edit, setters
-from tests.blender.edits.random_scene import OF_BONE, OF_OWN_BONES, OF_RIG, enter, leave_modes
+from tests.blender.edits.random_draws import add_setters, edit
+from tests.blender.edits.random_scene import EDITABLE_BONES, OF_BONE, OF_RIG, enter, leave_modes
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
 
@@ -15,10 +15,10 @@ OPTIONS = draw.one_of("use_inherit_rotation use_local_location use_relative_pare
 TIES = draw.one_of("COPY_LOCATION COPY_ROTATION CHILD_OF LIMIT_ROTATION LIMIT_SCALE IK")
 RANGES = draw.sampled(((-0.5, 0.5), (0.0, 1.5), (-3.2, 3.2), (-1.0, 0.0), (0.0, 0.0)))
 XYZ = draw.sampled("xyz")
-MOST_BONES = 8
-OF_OWN_BONE = {**OF_OWN_BONES, "bone": OF_BONE["bone"]}
+MAX_BONES = 8
+EDITABLE_BONE = {**EDITABLE_BONES, "bone": OF_BONE["bone"]}
 
-setters(
+add_setters(
     OF_BONE,
     scale_bone=("scale", draw.SCALE),
     set_rotation_mode=("rotation_mode", draw.sampled(rigs.ROTATION_MODES)),
@@ -27,15 +27,15 @@ setters(
     stiffen_bone=("ik_stiffness_{}", XYZ, draw.sampled((0.0, 0.5, 0.99))),
     lock_other_channel=("lock_{}.{}", draw.one_of("location scale"), draw.AXIS, draw.FLAG),
 )
-setters(
-    OF_OWN_BONE,
+add_setters(
+    EDITABLE_BONE,
     set_inherit_scale=(
         "bone.inherit_scale",
         draw.one_of("FULL FIX_SHEAR ALIGNED AVERAGE NONE NONE_LEGACY"),
     ),
     set_bone_option=("bone.{}", OPTIONS, draw.FLAG),
 )
-setters(OF_OWN_BONES, rest_or_pose=("data.pose_position", draw.one_of("POSE REST")))
+add_setters(EDITABLE_BONES, rest_or_pose=("data.pose_position", draw.one_of("POSE REST")))
 
 
 @edit(OF_BONE, turn=draw.SEED)
@@ -94,7 +94,7 @@ def tie_bone(bone, j, other, tie, on_bone):
 
 @edit(OF_BONE, which=draw.THING, what=draw.sampled(("remove", "mute", "influence")))
 def untie_bone(bone, which, what):
-    constraint = scene.picked(bone.constraints, which)
+    constraint = scene.pick(bone.constraints, which)
     if constraint is None:
         return
     if what == "remove":
@@ -105,7 +105,7 @@ def untie_bone(bone, which, what):
         constraint.influence = 0.5
 
 
-@edit(OF_OWN_BONE, name=NAMES)
+@edit(EDITABLE_BONE, name=NAMES)
 def rename_bone(ob, bone, name):
     if ob.mode != "EDIT":
         bone.name = name
@@ -116,8 +116,8 @@ def add_bone(ob, bone, seed, is_connected):
     if not enter(ob, "EDIT"):
         return
     bones = ob.data.edit_bones
-    above = scene.picked(bones, bone)
-    if len(bones) < MOST_BONES:
+    above = scene.pick(bones, bone)
+    if len(bones) < MAX_BONES:
         added = bones.new("Added")
         added.head = (0.0, 0.0, 0.0) if above is None else above.tail
         added.tail = added.head + Vector(make_rng(seed).uniform(0.1, 0.8, 3))
@@ -129,14 +129,14 @@ def add_bone(ob, bone, seed, is_connected):
 @edit(OF_RIG, bone=draw.THING)
 def delete_bone(ob, bone):
     if len(ob.data.bones) > 1 and enter(ob, "EDIT"):
-        ob.data.edit_bones.remove(scene.picked(ob.data.edit_bones, bone))
+        ob.data.edit_bones.remove(scene.pick(ob.data.edit_bones, bone))
         leave_modes()
 
 
 @edit(OF_RIG, bone=draw.THING, seed=draw.SEED)
 def shape_bone(ob, bone, seed):
     if ob.data.bones and enter(ob, "EDIT"):
-        shaped = scene.picked(ob.data.edit_bones, bone)
+        shaped = scene.pick(ob.data.edit_bones, bone)
         shaped.tail += Vector(np.round(make_rng(seed).uniform(-0.2, 0.2, 3), 2))
         shaped.roll += 0.1 * (seed % 5)
         leave_modes()
@@ -147,7 +147,7 @@ def hang_bone_elsewhere(ob, bone, other, is_connected):
     if not ob.data.bones or not enter(ob, "EDIT"):
         return
     bones = ob.data.edit_bones
-    child, above = scene.picked(bones, bone), scene.picked(bones, other)
+    child, above = scene.pick(bones, bone), scene.pick(bones, other)
     if above == child or above in child.children_recursive:
         above = None
     child.use_connect = False

@@ -1,4 +1,4 @@
-"""Edits of an animator's day: what buttons and gizmos do, and feet that roll."""
+"""Edits by buttons and gizmos, and of feet that roll."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from blender_ik_addon.rig.tools.move_by_location import place_of
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_scene as scene
-from tests.blender.edits.kinds.random_chain_edits import MOST_CHAINS
+from tests.blender.edits.kinds.random_chain_edits import MAX_CHAINS
 from tests.blender.edits.kinds.random_round_trips import round_trip
-from tests.blender.edits.random_draws import Found, Known, buttons, edit, press
+from tests.blender.edits.random_draws import Arguments, Lookup, add_buttons, edit, press
 from tests.blender.edits.random_feet import CHANNELS, bones_of_feet, feet_of
 from tests.blender.edits.random_scene import OF_ACTIVE, OF_RIG, OF_SELECTED, PLACE
 from tests.blender.edits.random_values import FLAG, SEED, THING, integers, maybe, one_of, sampled
@@ -27,35 +27,35 @@ BUTTONS = one_of(
     "remove restore store joints_copy joint_add joint_to_selected joint_preset joint_remove"
 )
 ANGLES = sampled((0.0, 0.4, -1.2, 3.2, -7.0))
-# So that files stay small enough to be edited a thousand times.
-MOST_BONES, MOST_OBJECTS = 28, 14
+# Limits that keep files small enough for a thousand edits.
+MAX_BONES, MAX_OBJECTS = 28, 14
 
 
 def has_room(ob: bpy.types.Object, chains: int = 1) -> bool:
     return (
         ob.pose is not None
-        and len(ob.chain_ik.chains) + chains <= MOST_CHAINS
-        and len(ob.pose.bones) <= MOST_BONES
-        and scene.count_objects() <= MOST_OBJECTS
+        and len(ob.chain_ik.chains) + chains <= MAX_CHAINS
+        and len(ob.pose.bones) <= MAX_BONES
+        and scene.count_objects() <= MAX_OBJECTS
     )
 
 
-def room_for(chains: int) -> dict[str, Found]:
-    """Return what finds a rig that may get so many more chains, and selects a bone of it."""
+def room_for(chains: int) -> dict[str, Lookup]:
+    """Return lookups of a rig with room for this number of chains, and of a selected bone of it."""
 
-    def find(number: int, _known: Known) -> bpy.types.Object | None:
+    def find(number: int, _arguments: Arguments) -> bpy.types.Object | None:
         ob = scene.armature(number)
         return ob if ob is not None and has_room(ob, chains) else None
 
-    return {"ob": Found(find), "bone": OF_SELECTED["bone"]}
+    return {"ob": Lookup(find), "bone": OF_SELECTED["bone"]}
 
 
-def _parent(number: int, known: Known) -> str:
-    """Return the bone that controls hang under, of every second number."""
-    return "" if number % 2 else scene.bone_of(known["ob"], number).name
+def _parent(number: int, arguments: Arguments) -> str:
+    """Return the parent bone of controls for an even number, otherwise no bone."""
+    return "" if number % 2 else scene.bone_of(arguments["ob"], number).name
 
 
-buttons(
+add_buttons(
     OF_ACTIVE,
     press_button=(BUTTONS, {}),
     load_creature=("creature_load", {"creature": one_of("SNAKE DINOSAUR_NECK HANGING_ARM")}),
@@ -65,7 +65,7 @@ buttons(
     drag_control=(one_of("move_target move_pole"), {"location": PLACE}),
     turn_dial=("turn_pole", {"angle": ANGLES}),
 )
-buttons(
+add_buttons(
     OF_SELECTED,
     convert=("convert", {"direction": one_of("TO_CHAINS TO_CONSTRAINTS"), "use_all": FLAG}),
     click_handle=("activate", {"index": THING}),
@@ -89,17 +89,17 @@ buttons(
         },
     ),
 )
-buttons(room_for(0), add_pole=("pole_add", {"control": CONTROLS}))
-buttons(
+add_buttons(room_for(0), add_pole=("pole_add", {"control": CONTROLS}))
+add_buttons(
     room_for(1),
     mirror=("mirror", {}),
-    add_with_controls=("add", {"control": CONTROLS, "use_pole": FLAG, "parent": Found(_parent)}),
+    add_with_controls=("add", {"control": CONTROLS, "use_pole": FLAG, "parent": Lookup(_parent)}),
 )
-buttons(room_for(2), set_up_limbs=("setup", {"control": CONTROLS}))
+add_buttons(room_for(2), set_up_limbs=("setup", {"control": CONTROLS}))
 
 
 def select_with_target(ob: bpy.types.Object, bone: str, number: int | None) -> bool:
-    """Select a bone, and a target if there is a number; tell whether that can be selected."""
+    """Select a bone, and a target if there is a number; return whether this is possible."""
     target = None if number is None else scene.other_object(number)
     if target is not None and target.name not in bpy.context.view_layer.objects:
         return False
@@ -131,15 +131,15 @@ def bake(use_all, mute, seed):
 
 @edit(OF_SELECTED, turn=integers(0, 9))
 def move_bone_by_hand(ob, bone, turn):
-    """Move what may be a control bone or a bone of a chain, as G and R do."""
+    """Move a bone, of a chain or a control, as G does."""
     ob.pose.bones[bone].location = 0.3 * scene.angles(turn)
     ob.update_tag()
 
 
 @edit(OF_ACTIVE, other=THING, which=one_of("TARGET POLE"), by_button=FLAG)
 def switch_space(ob, chain, other, which, by_button):
-    """Have a control go along with the world, a bone or an object."""
-    names = ["", *ob.pose.bones.keys(), *[each.name for each in bpy.context.scene.objects]]
+    """Set the space of a control: the world, a bone or an object."""
+    names = ["", *ob.pose.bones.keys(), *[thing.name for thing in bpy.context.scene.objects]]
     space, settings = names[other % len(names)], scene.chain_of(ob, chain)
     if by_button:
         press(bpy.ops.pose.chain_ik_switch_space, which=which, space=space)
@@ -149,16 +149,16 @@ def switch_space(ob, chain, other, which, by_button):
 
 @edit(OF_ACTIVE)
 def compare():
-    """Compare the solvers: whatever becomes of that, nothing in the file is moved by it."""
-    poses, places = checks.poses(), checks.placings()
+    """Compare the solvers; with any result, nothing in the file moves."""
+    poses, objects = checks.poses(), checks.object_poses()
     press(bpy.ops.pose.chain_ik_compare)
-    assert (poses.keys(), places.keys()) == (checks.poses().keys(), checks.placings().keys())
+    assert (poses.keys(), objects.keys()) == (checks.poses().keys(), checks.object_poses().keys())
     moved = checks.not_stable(poses, checks.poses(), checks.with_history())
-    moved += checks.moved_objects(places, checks.placings())
+    moved += checks.moved_objects(objects, checks.object_poses())
     assert not moved, f"moved by comparing: {moved}"
 
 
-@edit(scene.OF_OWN_CHAIN, mode=one_of("OBJECT POSE EDIT"))
+@edit(scene.EDITABLE_CHAIN, mode=one_of("OBJECT POSE EDIT"))
 def switch_modes_and_undo(ob, chain, mode):
     press(bpy.ops.ed.undo_push, message="before")
     chain.use_flip_bend = not chain.use_flip_bend
@@ -174,7 +174,7 @@ def switch_modes_and_undo(ob, chain, mode):
 
 @edit(OF_RIG, chain=scene.CHAIN)
 def look_at_gizmos(ob, chain):
-    """Ask for all that gizmos ask for at each redraw; a sentence that refuses is all right."""
+    """Compute all that gizmos read at each redraw; errors of the extension are allowed."""
     if ob.pose is None:
         return
     for anchor in existing_controls(chain):
@@ -189,14 +189,14 @@ def look_at_gizmos(ob, chain):
 
 OF_FOOT = {
     **OF_RIG,
-    "foot": Found(lambda number, known: scene.picked(feet_of(known["ob"]), number)),
+    "foot": Lookup(lambda number, arguments: scene.pick(feet_of(arguments["ob"]), number)),
 }
 CHANNEL = sampled(CHANNELS)
 ROLLS = sampled((0.0, 0.3, 0.8, 1.4, -0.4, 3.2, -9.0))
 
 
 def roll(foot: bpy.types.PoseBone, channel: str, angle: float) -> None:
-    """Roll a foot, and tell Blender of it as its own slider does."""
+    """Roll a foot, and tag its rig as the slider does."""
     foot[channel] = angle
     foot.id_data.update_tag()
 
@@ -226,8 +226,8 @@ def key_foot(foot, channel, angle):
 
 @edit(OF_RIG, which=THING)
 def delete_bone_of_foot(ob, which):
-    """Delete a part of what rolls a foot, or its toes; what is left says what it lacks."""
-    name = scene.picked(bones_of_feet(ob), which)
+    """Delete a bone of a foot's mechanism, or its toes; the rest reports what is missing."""
+    name = scene.pick(bones_of_feet(ob), which)
     if name is not None and scene.enter(ob, "EDIT"):
         ob.data.edit_bones.remove(ob.data.edit_bones[name])
     scene.leave_modes()

@@ -1,4 +1,4 @@
-"""Edits of chains and whole bodies by scripts: added, removed, set, given joints, and broken."""
+"""Edits of chains and whole bodies by scripts: lists, settings, joints, and bad values."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import bpy
 
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_round_trips import round_trip
-from tests.blender.edits.random_draws import Found, edit, put, setters
+from tests.blender.edits.random_draws import Lookup, add_setters, edit, set_by_path
 from tests.blender.edits.random_feet import bones_of_feet
-from tests.blender.edits.random_scene import BONE, OF_CHAIN, OF_OWN_CHAIN, OF_OWN_RIG, OF_RIG
+from tests.blender.edits.random_scene import BONE, EDITABLE_CHAIN, EDITABLE_RIG, OF_CHAIN, OF_RIG
 from tests.blender.edits.random_values import AXIS, FLAG, THING, maybe, one_of, pairs, sampled
 from tests.blender.setups import rigs
 
@@ -66,9 +66,9 @@ JOINT_VALUES = pairs(
     relative_to=("PARENT", "CHILD", "REST"),
 )
 GOALS = pairs(priority=(1, 2, 3, 9), use_pin=(True, False), pull=(0.0, 0.4, 1.0))
-MOST_CHAINS = 4
+MAX_CHAINS = 4
 
-setters(
+add_setters(
     OF_CHAIN,
     rename_chain=("name", sampled(("Chain", "Arm", "", "Leg"))),
     set_solver=("solver", one_of("NEWTON TWO_BONE FABRIK CCD FORCE FOLLOW")),
@@ -79,37 +79,37 @@ setters(
     clear_pole=("pole_target", None),
     break_setting=("{}", BREAKABLE, sampled((math.nan, math.inf, -math.inf))),
 )
-JOINT = Found(lambda number, known: scene.picked(known["chain"].joints, number))
-setters({**OF_CHAIN, "joint": JOINT}, set_joint=("", JOINT_VALUES))
-setters(OF_OWN_CHAIN, set_goal_of_body=("", GOALS))
-setters(
-    OF_OWN_RIG,
+JOINT = Lookup(lambda number, arguments: scene.pick(arguments["chain"].joints, number))
+add_setters({**OF_CHAIN, "joint": JOINT}, set_joint=("", JOINT_VALUES))
+add_setters(EDITABLE_CHAIN, set_goal_of_body=("", GOALS))
+add_setters(
+    EDITABLE_RIG,
     switch_body=("chain_ik.body.use_body", FLAG),
     set_share_of_body=("chain_ik.body.influence", sampled((0.0, 0.5, 1.0))),
 )
 
 
-def has_own_list(ob: bpy.types.Object) -> bool:
-    """Tell whether there are chains that Blender lets scripts remove: not of what is linked."""
+def has_editable_list(ob: bpy.types.Object) -> bool:
+    """Return whether scripts can remove chains: there are some, and the object is not linked."""
     return bool(ob.chain_ik.chains) and ob.library is None and ob.override_library is None
 
 
-@edit(OF_OWN_RIG, bone=BONE, j=THING)
+@edit(EDITABLE_RIG, bone=BONE, j=THING)
 def add_chain(ob, bone, j):
-    if len(ob.chain_ik.chains) < MOST_CHAINS:
+    if len(ob.chain_ik.chains) < MAX_CHAINS:
         rigs.add_chain(ob, bone.name, scene.other_object(j))
 
 
 @edit(OF_RIG, chain=THING)
 def remove_chain(ob, chain):
-    if has_own_list(ob):
+    if has_editable_list(ob):
         ob.chain_ik.chains.remove(chain % len(ob.chain_ik.chains))
-        ob.update_tag()  # Blender does not notice what a script does to lists
+        ob.update_tag()  # Blender does not notice changes of lists by scripts
 
 
 @edit(OF_RIG, chain=THING, other=THING)
 def move_chain(ob, chain, other):
-    if has_own_list(ob):
+    if has_editable_list(ob):
         count = len(ob.chain_ik.chains)
         ob.chain_ik.chains.move(chain % count, other % count)
         ob.update_tag()
@@ -159,9 +159,9 @@ def topmost(bone: bpy.types.PoseBone) -> str:
     return [bone, *bone.parent_recursive][-1].name
 
 
-@edit(OF_OWN_RIG, bone=BONE, is_top=FLAG)
+@edit(EDITABLE_RIG, bone=BONE, is_top=FLAG)
 def make_body(ob, bone, is_top):
-    """Make a body as a script does; half of them of all bones that hang together."""
+    """Make a body as a script does; with ``is_top`` its root is the topmost bone."""
     ob.chain_ik.body.root = topmost(bone) if is_top else bone.name
     ob.chain_ik.body.use_body = True
 
@@ -170,37 +170,37 @@ def make_body(ob, bone, is_top):
 def make_body_by_button(ob, bone, use_pins, is_chosen):
     if is_chosen:
         ob.chain_ik.body.root = topmost(ob.pose.bones[bone])
-    # If somebody has chosen a bone of a mechanism, the body moves that.
+    # A body with a bone of a mechanism as its root would move the mechanism.
     if ob.chain_ik.body.root not in bones_of_feet(ob):
         scene.press(bpy.ops.pose.chain_ik_body, control="BONE", use_pins=use_pins)
 
 
-@edit(OF_OWN_RIG, bone=maybe(THING))
+@edit(EDITABLE_RIG, bone=maybe(THING))
 def set_root_of_body(ob, bone):
-    found = None if bone is None else scene.bone_of(ob, bone)
-    ob.chain_ik.body.root = "" if found is None else found.name
+    root = None if bone is None else scene.bone_of(ob, bone)
+    ob.chain_ik.body.root = "" if root is None else root.name
 
 
-@edit(OF_OWN_CHAIN, is_later=FLAG)
+@edit(EDITABLE_CHAIN, is_later=FLAG)
 def key_pin_of_body(chain, is_later):
     for frame, value in ((2, not is_later), (4, is_later)):
         chain.use_pin = value
         chain.keyframe_insert("use_pin", frame=frame)
 
 
-@edit(OF_OWN_RIG, update=FLAG)
+@edit(EDITABLE_RIG, update=FLAG)
 def body_off_and_on(ob, update):
     if not ob.chain_ik.body.use_body:
         return
-    with round_trip("body off and on", is_given_back=True):
+    with round_trip("body off and on", is_restored=True):
         ties = [tie for bone in ob.pose.bones for tie in bone.constraints]
-        muted = [(each, each.mute) for each in (*ob.chain_ik.chains, *ties)]
+        mutes = [(thing, thing.mute) for thing in (*ob.chain_ik.chains, *ties)]
         for value in (False, True):
             ob.chain_ik.body.use_body = value
             if update:
                 bpy.context.view_layer.update()
-        for each, value in muted:
-            each.mute = value
+        for thing, value in mutes:
+            thing.mute = value
 
 
 BROKEN = {
@@ -236,13 +236,13 @@ def break_bone(bone, channel, axis, value):
 
 @edit(OF_CHAIN, text=TEXTS)
 def break_text(ob, chain, text):
-    put(chain, *text)
-    ob.update_tag()  # nobody sees that the stored pose is another one
+    set_by_path(chain, *text)
+    ob.update_tag()  # no property reports a change of the stored pose
 
 
 @edit()
 def mend_channels():
-    """Give all things that are not finite a place again."""
+    """Reset all channels that are not finite."""
     for ob in bpy.data.objects:
         for thing in (ob, *(ob.pose.bones if ob.pose is not None else ())):
             for name, size in scene.CHANNELS.items():
@@ -253,5 +253,5 @@ def mend_channels():
 @edit(OF_CHAIN)
 def mend_settings(ob, chain):
     for name, value in MENDED.items():
-        put(chain, name, value)
+        set_by_path(chain, name, value)
     ob.update_tag()

@@ -1,10 +1,10 @@
-"""Edits of objects, scenes and view layers: moved, parented, renamed, hidden, made and deleted."""
+"""Edits of objects, scenes and view layers: transforms, parents, names, visibility."""
 
 import bpy
 
 from tests.blender.edits import random_scene as scene
-from tests.blender.edits.random_draws import edit, press, setters
-from tests.blender.edits.random_scene import OF_OBJECT, OF_RIG, OF_TARGET, PLACE, TURN, picked
+from tests.blender.edits.random_draws import add_setters, edit, press
+from tests.blender.edits.random_scene import OF_OBJECT, OF_RIG, OF_TARGET, PLACE, TURN, pick
 from tests.blender.edits.random_values import FLAG, SCALE, SEED, THING, one_of, sampled
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
@@ -12,19 +12,19 @@ from tests.blender.setups.selecting import select_objects
 NAMES = sampled(("A", "Z", "Rig", "Rig.001", "Target", "Mover", 'A "b" \\ c', "é"))
 TIES = one_of("COPY_LOCATION COPY_TRANSFORMS CHILD_OF LIMIT_ROTATION")
 
-setters(
+add_setters(
     OF_TARGET,
     move_target=("location", PLACE),
     move_target_again=("location", PLACE),
     turn_target=("rotation_euler", TURN),
 )
-setters(
+add_setters(
     OF_OBJECT,
     scale_object=("scale", SCALE),
     unscale_object=("scale", (1.0, 1.0, 1.0)),
     unparent=("parent", None),
 )
-setters(scene.OF_OWN_OBJECT, rename_object=("name", NAMES))
+add_setters(scene.EDITABLE_OBJECT, rename_object=("name", NAMES))
 
 
 @edit(OF_RIG, place_of=PLACE, turn=TURN)
@@ -61,7 +61,7 @@ def link_object(i):
     present = set(bpy.context.scene.objects.keys())
     free = [ob for ob in bpy.data.objects if ob.name not in present and ob.library is None]
     if free:
-        rigs.link(picked(free, i))
+        rigs.link(pick(free, i))
 
 
 @edit(place_of=PLACE)
@@ -88,11 +88,11 @@ def hide_object(ob, how, value):
 
 @edit(OF_OBJECT)
 def move_to_other_collection(ob):
-    own = bpy.context.scene.collection
-    if not own.children:
-        own.children.link(bpy.data.collections.new("Kit"))
-    kit = own.children[0]
-    old, new = (kit, own) if ob.name in kit.objects else (own, kit)
+    root = bpy.context.scene.collection
+    if not root.children:
+        root.children.link(bpy.data.collections.new("Kit"))
+    kit = root.children[0]
+    old, new = (kit, root) if ob.name in kit.objects else (root, kit)
     if ob.name in old.objects and ob.name not in new.objects:
         new.objects.link(ob)
         old.objects.unlink(ob)
@@ -180,14 +180,14 @@ def add_view_layer(name):
 @edit(i=THING)
 def switch_view_layer(i):
     bpy.context.view_layer.update()
-    bpy.context.window.view_layer = picked(bpy.context.scene.view_layers, i)
+    bpy.context.window.view_layer = pick(bpy.context.scene.view_layers, i)
 
 
 @edit(i=THING, j=THING, place_of=PLACE, update=FLAG)
 def move_target_in_other_layer(i, j, place_of, update):
     """Show another view layer, move a target there, and show the first one again."""
     shown = bpy.context.view_layer.name
-    show(picked(bpy.context.scene.view_layers, i).name)
+    show(pick(bpy.context.scene.view_layers, i).name)
     if (ob := scene.other_object(j)) is not None:
         ob.location = place_of
     if update:
@@ -199,7 +199,7 @@ def move_target_in_other_layer(i, j, place_of, update):
 def remove_view_layer(i):
     layers = bpy.context.scene.view_layers
     if len(layers) > 1:
-        layers.remove(picked(layers, i))
+        layers.remove(pick(layers, i))
 
 
 @edit(name=NAMES, with_objects=FLAG)
@@ -212,10 +212,10 @@ def add_scene(name, with_objects):
 
 
 def _evaluate_scene() -> None:
-    """Have a scene that is shown instead of another one evaluated: Blender 4.2 does not.
+    """Evaluate a scene that has replaced another one in the window; Blender 4.2 does not.
 
-    It shows what is keyed or driven, then, as soon as anything is written, where it stood before:
-    until the next frame.
+    It shows keyed and driven poses, but, as soon as anything is written, the earlier poses until
+    the next frame.
     """
     if bpy.app.version < (5, 0):
         bpy.context.view_layer.update()
@@ -226,7 +226,7 @@ def _evaluate_scene() -> None:
 def switch_scene(i):
     scene.leave_modes()
     bpy.context.view_layer.update()
-    bpy.context.window.scene = picked(bpy.data.scenes, i)
+    bpy.context.window.scene = pick(bpy.data.scenes, i)
     _evaluate_scene()
 
 
@@ -234,5 +234,5 @@ def switch_scene(i):
 def remove_scene(i):
     if len(bpy.data.scenes) > 1:
         scene.leave_modes()
-        bpy.data.scenes.remove(picked(bpy.data.scenes, i))
+        bpy.data.scenes.remove(pick(bpy.data.scenes, i))
         _evaluate_scene()

@@ -1,4 +1,4 @@
-"""Edits that end where they began: the pose is then the one of before."""
+"""Edits that end in the state of their start, so the pose must be the same."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.blender.edits import random_checks as checks
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds.random_object_edits import show
 from tests.blender.edits.random_draws import edit
-from tests.blender.edits.random_scene import OF_OWN_RIG, OF_RIG, enter, leave_modes, picked
+from tests.blender.edits.random_scene import EDITABLE_RIG, OF_RIG, enter, leave_modes, pick
 from tests.blender.edits.random_values import FLAG, SEED, THING, integers, one_of, sampled
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
@@ -23,65 +23,65 @@ FRAMES = (1.0, 2.0, 2.5, 3.0, 4.0)
 TIMES = integers(1, 2)
 MODES = one_of("OBJECT POSE EDIT")
 MEANWHILE = sampled(("", "mute", "rest", "without target"))
-LONG = "Renamed"
+OTHER_NAME = "Renamed"
 
 
 def settle() -> None:
-    """Show what is keyed: what a person has changed and not keyed is lost by any frame."""
+    """Show the keyed pose: any frame change discards unkeyed changes of keyed channels."""
     rigs.go_to(bpy.context.scene.frame_current_final)
     bpy.context.view_layer.update()
 
 
-def played(frames: tuple[float, ...]) -> dict[float, checks.Poses]:
-    """Return the poses at frames, in their order, and go back to where it was."""
-    now, found = bpy.context.scene.frame_current_final, {}
+def play(frames: tuple[float, ...]) -> dict[float, checks.Poses]:
+    """Return the poses at frames, played in their order, and return to the present frame."""
+    now, poses = bpy.context.scene.frame_current_final, {}
     for frame in frames:
         rigs.go_to(frame)
-        found[frame] = checks.poses()
+        poses[frame] = checks.poses()
     rigs.go_to(now)
     bpy.context.view_layer.update()
-    return found
+    return poses
 
 
 class Snapshot:
-    """What is shown and stored now, to be compared with what is later.
+    """The shown and stored poses of one moment, to compare with later ones.
 
-    Armature objects that are exempt need not stay as they are, and those ``again`` not have the
-    very same numbers. Chains that are given back meanwhile and not solved keep the stored pose.
+    Armature objects in ``exempt`` may change; those in ``approximate`` may differ by a tolerance.
+    ``is_restored`` is for edits that restore stored poses: chains that are not solved keep these.
     """
 
     def __init__(
-        self, exempt: Callable[[], set[str]] = checks.with_history, is_given_back: bool = False
+        self, exempt: Callable[[], set[str]] = checks.with_history, is_restored: bool = False
     ) -> None:
-        self._poses, self._stored = checks.poses(), checks.stored(is_solved=is_given_back)
+        self._poses, self._stored = checks.poses(), checks.stored_poses(is_solved=is_restored)
         self.exempt = exempt()
-        if is_given_back:
+        if is_restored:
             self.exempt |= checks.with_unsolved() | checks.with_converted()
-        self.again: set[str] = set()
+        self.approximate: set[str] = set()
 
     def check(self, what: str) -> None:
-        again = self.again | checks.with_history()
-        moved = checks.not_stable(self._poses, checks.poses(), self.exempt, again)
+        approximate = self.approximate | checks.with_history()
+        moved = checks.not_stable(self._poses, checks.poses(), self.exempt, approximate)
         assert not moved, f"moved by {what}: {moved}"
-        lost = checks.not_kept(self._stored, checks.stored())
+        lost = checks.lost_poses(self._stored, checks.stored_poses())
         assert not lost, f"stored pose lost by {what}: {lost}"
 
 
 @contextmanager
-def round_trip(what: str, is_given_back: bool = False) -> Iterator[None]:
-    """Check that pose and stored pose of the end are those of the beginning, at the same frame."""
+def round_trip(what: str, is_restored: bool = False) -> Iterator[None]:
+    """Check that a block leaves the poses and stored poses of the frame as they were."""
     settle()
-    before = Snapshot(is_given_back=is_given_back)
+    before = Snapshot(is_restored=is_restored)
     yield
     settle()
     before.check(what)
 
 
-def there_and_back(owners: list[Any], name: str, value: object, update: bool) -> None:
+def set_and_restore(owners: list[Any], name: str, value: object, update: bool) -> None:
     former = [getattr(owner, name) for owner in owners]
     for values in ([value] * len(owners), former):
-        for owner, each in zip(owners, values, strict=True):
-            setattr(owner, name, each)
+        for owner, owner_value in zip(owners, values, strict=True):
+            setattr(owner, name, owner_value)
         if update:
             bpy.context.view_layer.update()
 
@@ -91,40 +91,40 @@ def live_off_and_on(update):
     settings = bpy.context.scene.chain_ik
     if not settings.use_live:
         return
-    # Bones keep their poses meanwhile, so what is keyed is not set anew.
-    before = Snapshot(checks.with_eased if update else checks.without_rest)
-    there_and_back([settings], "use_live", False, update)
+    # Bones keep their poses while live is off, so the keyed pose is not shown again.
+    before = Snapshot(checks.with_eased if update else checks.restless_rigs)
+    set_and_restore([settings], "use_live", False, update)
     checks.tag_all()
     before.check("live off and on")
 
 
-@edit(OF_OWN_RIG, update=FLAG)
+@edit(EDITABLE_RIG, update=FLAG)
 def mute_and_unmute(ob, update):
-    with round_trip("mute and unmute", is_given_back=True):
-        there_and_back(list(ob.chain_ik.chains), "mute", True, update)
+    with round_trip("mute and unmute", is_restored=True):
+        set_and_restore(list(ob.chain_ik.chains), "mute", True, update)
 
 
-@edit(OF_OWN_RIG)
+@edit(EDITABLE_RIG)
 def mute_and_unmute_all(ob):
-    there_and_back(list(ob.chain_ik.chains), "mute", True, True)
+    set_and_restore(list(ob.chain_ik.chains), "mute", True, True)
 
 
-@edit(OF_OWN_RIG, update=FLAG)
+@edit(EDITABLE_RIG, update=FLAG)
 def influence_to_zero_and_back(ob, update):
-    with round_trip("influence to zero and back", is_given_back=True):
-        there_and_back(list(ob.chain_ik.chains), "influence", 0.0, update)
+    with round_trip("influence to zero and back", is_restored=True):
+        set_and_restore(list(ob.chain_ik.chains), "influence", 0.0, update)
 
 
-@edit(scene.OF_OWN_BONES, update=FLAG)
+@edit(scene.EDITABLE_BONES, update=FLAG)
 def rest_position_and_back(ob, update):
     if ob.data.pose_position == "POSE":
         with round_trip("rest position and back"):
-            there_and_back([ob.data], "pose_position", "REST", update)
+            set_and_restore([ob.data], "pose_position", "REST", update)
 
 
 @edit(OF_RIG, mode=one_of("POSE EDIT"))
 def mode_and_back(ob, mode):
-    # In edit mode chains keep what they had before they were changed.
+    # In edit mode chains keep their earlier state, so that mode is left first.
     leave_modes()
     with round_trip(f"mode {mode} and back"):
         if enter(ob, mode):
@@ -136,7 +136,7 @@ def mode_and_back(ob, mode):
 def layer_and_back(i):
     former = bpy.context.view_layer.name
     with round_trip("another view layer and back"):
-        show(picked(bpy.context.scene.view_layers, i).name)
+        show(pick(bpy.context.scene.view_layers, i).name)
         settle()
         show(former)
 
@@ -156,68 +156,68 @@ def save_and_load_in(folder: str) -> None:
 
 
 def with_other_modes() -> set[str]:
-    """Return the armature objects that hang on overrides whose bones have other rotation modes.
+    """Return the armature objects that depend on overrides with other rotation modes of bones.
 
-    When Blender loads such an override it sets the mode once more, which turns what the bone was
-    set to before anew, a digit off.
+    When Blender loads such an override it sets the mode again, which converts the bone's rotation
+    again, with a rounding error.
     """
-    return checks.hanging_on(_has_other_modes)
+    return checks.depending_on(_has_other_modes)
 
 
 def _has_other_modes(ob: bpy.types.Object) -> bool:
-    """Tell whether an override gives a bone another rotation mode than its library does."""
-    modes = [{b.name: b.rotation_mode for b in each.pose.bones} for each in _with_reference(ob)]
+    """Return whether a bone of an override has another rotation mode than in its library."""
+    modes = [{b.name: b.rotation_mode for b in rig.pose.bones} for rig in _with_reference(ob)]
     return len(modes) > 1 and modes[0] != modes[1]
 
 
 def with_unsaved() -> set[str]:
-    """Return the armature objects that hang on what Blender does not save, or only a part of.
+    """Return the armature objects that depend on data that Blender saves in part or not at all.
 
-    It saves nothing that only constraints and drivers use, nor what is changed of what is linked.
-    Of an override it saves no drivers that it has been given where the library has animation, and
-    no poses of bones that are others than in the library, as of another armature.
+    It saves no object that only constraints and drivers use, and no change of linked data. Of an
+    override it saves no added drivers where the library has animation, and no poses if the bones
+    differ from those of the library, as with another armature.
     """
-    return checks.hanging_on(lambda ob: not ob.users or ob.library or _is_saved_in_part(ob))
+    return checks.depending_on(lambda ob: not ob.users or ob.library or _is_saved_in_part(ob))
 
 
 def _is_saved_in_part(ob: bpy.types.Object) -> bool:
     if len(both := _with_reference(ob)) < 2:
         return False
-    bones = [[bone.name for bone in each.pose.bones] for each in both]
-    driven = [{(d.data_path, d.array_index) for d in checks.drivers_of(each)} for each in both]
+    bones = [[bone.name for bone in rig.pose.bones] for rig in both]
+    driven = [{(d.data_path, d.array_index) for d in checks.drivers_of(rig)} for rig in both]
     return bones[0] != bones[1] or (both[1].animation_data and driven[0] != driven[1])
 
 
 def _with_reference(ob: bpy.types.Object) -> list[bpy.types.Object]:
-    """Return an armature object and what it overrides, if that has a pose as well."""
+    """Return an armature object and the one that it overrides, if both have a pose."""
     reference = ob.override_library.reference if ob.override_library else None
     return [ob, reference] if ob.pose and reference is not None and reference.pose else []
 
 
 @edit(i=THING)
 def save_load_and_play(machine, i):
-    """Save while another view layer may be shown, load, and play the frames again."""
+    """Save with any view layer shown, load, and play the frames again."""
     leave_modes()
     settle()
     former = bpy.context.view_layer.name
-    before, kept = played(FRAMES), Snapshot(is_given_back=True)
-    kept.exempt |= with_unsaved()
-    kept.again = with_other_modes()
-    show(picked(bpy.context.scene.view_layers, i).name)
+    before, snapshot = play(FRAMES), Snapshot(is_restored=True)
+    snapshot.exempt |= with_unsaved()
+    snapshot.approximate = with_other_modes()
+    show(pick(bpy.context.scene.view_layers, i).name)
     save_and_load_in(machine.folder)
     for what in ("after save and load", "in the former layer after loading"):
-        for frame, poses in played(FRAMES).items():
-            moved = checks.not_stable(before[frame], poses, kept.exempt, kept.again)
+        for frame, poses in play(FRAMES).items():
+            moved = checks.not_stable(before[frame], poses, snapshot.exempt, snapshot.approximate)
             assert not moved, f"frame {frame} is another one {what}: {moved}"
         show(former)
-    kept.check("save and load")
+    snapshot.check("save and load")
 
 
 @edit(seed=SEED)
 def play_in_any_order(seed):
-    """Set frames in rising order, then in any: each has one pose."""
+    """Set frames in rising order, then in a random one: a frame has one pose."""
     settle()
-    before, exempt = played(FRAMES), checks.with_history() | checks.with_unsolved()
+    before, exempt = play(FRAMES), checks.with_history() | checks.with_unsolved()
     order = tuple(make_rng(seed).permutation(FRAMES * 2).tolist())
     now = bpy.context.scene.frame_current_final
     for frame in order:
@@ -227,29 +227,29 @@ def play_in_any_order(seed):
     rigs.go_to(now)
 
 
-def names_told(ob: bpy.types.Object) -> list[str]:
-    """Return the names of bones of an object's armature that chains tell, in order."""
-    found = []
+def referred_bones(ob: bpy.types.Object) -> list[str]:
+    """Return the names by which chains refer to bones of an object's armature, in order."""
+    names = []
     for other in bpy.data.objects:
         for chain in other.chain_ik.chains:
             if other.data == ob.data:
-                found += [chain.bone, *(joint.bone for joint in chain.joints)]
+                names += [chain.bone, *(joint.bone for joint in chain.joints)]
             ends = ((chain.target, chain.subtarget), (chain.pole_target, chain.pole_subtarget))
-            found += [name for aim, name in ends if aim is not None and aim.data == ob.data]
-    return found
+            names += [name for aim, name in ends if aim is not None and aim.data == ob.data]
+    return names
 
 
 def rename(ob: bpy.types.Object, former: str, name: str, mode: str) -> None:
-    """Rename a bone in a mode, update, and check that all that named it names it still."""
-    told = names_told(ob)
+    """Rename a bone in a mode, update, and check that all references follow."""
+    names = referred_bones(ob)
     (ob.data.edit_bones if mode == "EDIT" else ob.data.bones)[former].name = name
     if mode == "EDIT":
         bpy.ops.object.mode_set(mode="POSE")
     assert name in ob.data.bones, f"{former} has become another one than {name}"
     bpy.context.view_layer.update()
-    expected = [name if each == former else each for each in told]
-    assert names_told(ob) == expected, (
-        f"bone '{former}' renamed to '{name}': chains tell {names_told(ob)}, not {expected}"
+    expected = [name if old == former else old for old in names]
+    assert referred_bones(ob) == expected, (
+        f"bone '{former}' renamed to '{name}': chains tell {referred_bones(ob)}, not {expected}"
     )
     if mode == "EDIT":
         bpy.ops.object.mode_set(mode="EDIT")
@@ -262,7 +262,7 @@ def rename_bone_there_and_back(ob, bone, times, mode, meanwhile):
     former = bone.name
     leave_modes()
     what = f"renaming bone '{former}' there and back {times} times in {mode}"
-    with round_trip(what, is_given_back=meanwhile == "mute"):
+    with round_trip(what, is_restored=meanwhile == "mute"):
         if not enter(ob, mode):
             return
         chains = list(ob.chain_ik.chains)
@@ -272,26 +272,26 @@ def rename_bone_there_and_back(ob, bone, times, mode, meanwhile):
             "without target": (chains, "target", None),
             "": ([], "", None),
         }[meanwhile]
-        held = [(owner, getattr(owner, name)) for owner in owners]
+        formers = [(owner, getattr(owner, name)) for owner in owners]
         for owner in owners:
             setattr(owner, name, value)
         bpy.context.view_layer.update()
         for _ in range(times):
-            rename(ob, former, LONG, mode)
-            rename(ob, LONG, former, mode)
-        for owner, each in held:
-            setattr(owner, name, each)
+            rename(ob, former, OTHER_NAME, mode)
+            rename(ob, OTHER_NAME, former, mode)
+        for owner, owner_value in formers:
+            setattr(owner, name, owner_value)
         leave_modes()
 
 
 def rename_there_and_back(thing: Any, times: int) -> None:
     former = thing.name
     with round_trip(f"renaming {thing} there and back"):
-        for name in (LONG, former) * times:
+        for name in (OTHER_NAME, former) * times:
             rigs.change(thing, name=name)
 
 
-@edit(scene.OF_OWN_OBJECT, times=TIMES)
+@edit(scene.EDITABLE_OBJECT, times=TIMES)
 def rename_object_there_and_back(ob, times):
     rename_there_and_back(ob, times)
 

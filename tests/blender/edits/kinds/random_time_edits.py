@@ -1,4 +1,4 @@
-"""Edits in time and of files: frames, keys, drivers, undo, save and load, libraries, live."""
+"""Edits of time and files: frames, keys, drivers, undo, save and load, libraries, live."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.blender.edits import random_scene as scene
 from tests.blender.edits.kinds import random_round_trips as trips
 from tests.blender.edits.random_checks import tag_all
 from tests.blender.edits.random_draws import EDITS, draw, edit, press
-from tests.blender.edits.random_scene import OF_BONE, OF_OWN_CHAIN, OF_OWN_OBJECT, leave_modes
+from tests.blender.edits.random_scene import EDITABLE_CHAIN, EDITABLE_OBJECT, OF_BONE, leave_modes
 from tests.blender.edits.random_values import FLAG, SEED, THING, integers, one_of, sampled
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
@@ -30,10 +30,10 @@ UNDOABLE = (
 
 
 def drive(holder: bpy.types.bpy_struct, name: str, index: int, source: int) -> None:
-    """Drive a property by where an object lies along Z, if that is there."""
+    """Drive a property by the Z location of an object, if there is one."""
     owner, ob, path = holder.id_data, scene.other_object(source), f"{holder.path_from_id()}.{name}"
     drivers = owner.animation_data.drivers if owner.animation_data else ()
-    if ob is None or not owner.is_editable or any(each.data_path == path for each in drivers):
+    if ob is None or not owner.is_editable or any(curve.data_path == path for curve in drivers):
         return
     driver = owner.driver_add(path, index).driver
     driver.type = "SUM"
@@ -57,7 +57,7 @@ def set_frame_again(frame):
     rigs.go_to(frame)
 
 
-@edit(OF_OWN_OBJECT, seed=SEED)
+@edit(EDITABLE_OBJECT, seed=SEED)
 def key_object(ob, seed):
     for frame in (1, 4):
         ob.location, ob.rotation_euler = scene.place(seed + frame), scene.angles(seed)
@@ -69,11 +69,11 @@ def key_object(ob, seed):
 def key_bone(ob, bone, what, frame):
     if ob.is_editable:
         bone.keyframe_insert(channel(bone, what), frame=frame)
-        # Blender's own buttons tell of the object as well, which a script does not.
+        # The buttons of Blender tag the object as well, a script does not.
         ob.update_tag()
 
 
-@edit(OF_OWN_CHAIN, setting=SETTINGS)
+@edit(EDITABLE_CHAIN, setting=SETTINGS)
 def key_setting(chain, setting):
     *of_force, name = setting.split(".")
     owner = chain.force if of_force else chain
@@ -83,17 +83,17 @@ def key_setting(chain, setting):
         owner.keyframe_insert(name, frame=frame)
 
 
-@edit(OF_OWN_CHAIN, value=sampled((0.0, 0.4, 0.9)))
+@edit(EDITABLE_CHAIN, value=sampled((0.0, 0.4, 0.9)))
 def key_influence(chain, value):
     scene.ramp_influence(chain, value)
 
 
-@edit(OF_OWN_OBJECT)
+@edit(EDITABLE_OBJECT)
 def clear_animation(ob):
     ob.animation_data_clear()
 
 
-@edit(OF_OWN_OBJECT)
+@edit(EDITABLE_OBJECT)
 def push_action_down(ob):
     data = ob.animation_data
     if data is not None and data.action is not None:
@@ -102,7 +102,7 @@ def push_action_down(ob):
         data.action = None
 
 
-@edit(OF_OWN_CHAIN, setting=SETTINGS, j=THING)
+@edit(EDITABLE_CHAIN, setting=SETTINGS, j=THING)
 def drive_setting(chain, setting, j):
     drive(chain, setting, -1, j)
 
@@ -112,7 +112,7 @@ def drive_bone(bone, what, j):
     drive(bone, channel(bone, what), 1, j)
 
 
-@edit(OF_OWN_OBJECT)
+@edit(EDITABLE_OBJECT)
 def remove_drivers(ob):
     for driver in list(ob.animation_data.drivers) if ob.animation_data else ():
         ob.animation_data.drivers.remove(driver)
@@ -125,13 +125,13 @@ def push_undo():
 
 @edit()
 def undo(machine):
-    # Blender crashes where a script has changed things since the last step.
+    # Blender crashes if a script has changed anything since the last undo step.
     if not machine.is_undone:
         press(bpy.ops.ed.undo_push, message="edit")
     shown = bpy.context.scene.name
     press(bpy.ops.ed.undo)
     if bpy.context.scene.name != shown:
-        # Of a scene that comes back Blender tells no handler in the background.
+        # In the background, Blender calls no handler for a scene that is shown again.
         tag_all()
     machine.is_undone = True
 
@@ -148,7 +148,7 @@ def change(machine: object, name: str, seed: str) -> None:
 
 @edit(count=CHANGES, seed=SEED)
 def undo_and_redo(machine, count, seed):
-    """Make changes with a step each, take all back, and make them again."""
+    """Make changes, one undo step for each, undo all, and redo all."""
     changes = make_rng(seed).choice(UNDOABLE, count).tolist()
     leave_modes()
     trips.settle()
@@ -159,8 +159,8 @@ def undo_and_redo(machine, count, seed):
         trips.settle()
         press(bpy.ops.ed.undo_push, message=name)
         shown.append(trips.Snapshot())
-    # Steps of undo keep what files keep.
-    exempt = set.union(trips.with_unsaved(), *(each.exempt for each in shown))
+    # Undo steps store what files store.
+    exempt = set.union(trips.with_unsaved(), *(snapshot.exempt for snapshot in shown))
     for step, operator in (
         *((step, bpy.ops.ed.undo) for step in reversed(range(count))),
         *((step, bpy.ops.ed.redo) for step in range(1, count + 1)),
@@ -173,7 +173,7 @@ def undo_and_redo(machine, count, seed):
 
 @edit(count=CHANGES, seed=SEED, times=integers(1, 4))
 def undo_often(machine, count, seed, times):
-    """Go back and forth in a row, without an update between: Blender must stay up."""
+    """Undo and redo repeatedly without an update between: Blender must not crash."""
     press(bpy.ops.ed.undo_push, message="before")
     for number, name in enumerate(make_rng(seed).choice(UNDOABLE, count).tolist()):
         change(machine, name, f"{seed} {number}")
@@ -187,7 +187,7 @@ def undo_often(machine, count, seed, times):
 
 @edit()
 def _go_down():
-    """Drawn only where it is asked for: shows that a process that goes down is told."""
+    """Crash; drawn only if its name is requested, to show that a crash is reported."""
     os.abort()
 
 
@@ -199,7 +199,7 @@ def save_and_load(machine):
 
 @edit(i=THING, j=THING, is_linked=FLAG, is_override=FLAG)
 def take_from_library(machine, i, j, is_linked, is_override):
-    """Write objects to a file, and bring them into the scene from there."""
+    """Write objects to a file, and link or append them from there."""
     present = [ob for ob in (scene.armature(i), scene.other_object(j)) if ob is not None]
     present = [ob for ob in present if ob.library is None and ob.override_library is None]
     if not present or len(bpy.data.objects) > 14 or len(bpy.data.libraries) > 1:
@@ -208,9 +208,9 @@ def take_from_library(machine, i, j, is_linked, is_override):
     names = [ob.name for ob in present]
     path = os.path.join(machine.folder, f"library{len(os.listdir(machine.folder))}.blend")
     bpy.data.libraries.write(path, set(present))
-    with bpy.data.libraries.load(path, link=is_linked) as (_found, wanted):
-        wanted.objects = names
-    for ob in wanted.objects:
+    with bpy.data.libraries.load(path, link=is_linked) as (_available, requested):
+        requested.objects = names
+    for ob in requested.objects:
         if ob is not None and is_linked and is_override:
             ob = ob.override_create(remap_local_usages=False)
         if ob is not None:
@@ -221,8 +221,8 @@ def take_from_library(machine, i, j, is_linked, is_override):
 def override_linked(i):
     linked = [ob for ob in bpy.context.scene.objects if ob.library is not None]
     if linked:
-        found = scene.picked(sorted(linked, key=lambda ob: ob.name), i)
-        override = found.override_create(remap_local_usages=True)
+        original = scene.pick(sorted(linked, key=lambda ob: ob.name), i)
+        override = original.override_create(remap_local_usages=True)
         if override is not None and override.name not in bpy.context.scene.collection.objects:
             rigs.link(override)
 
@@ -236,5 +236,5 @@ def set_live(value):
 def register_again():
     blender_ik_addon.unregister()
     blender_ik_addon.register()
-    # Nothing is solved until something is tagged: what is forgotten shows then.
+    # Nothing is solved until an object is tagged; the tags show lost states.
     tag_all()
