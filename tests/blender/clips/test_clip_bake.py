@@ -177,7 +177,7 @@ def test_limbs_of_a_tree_are_improved_together_and_a_pole_keeps_their_sides(
 
 
 def make_crossed():
-    """Return a rig with a spine and an arm under a shoulder that no chain moves, and its targets."""
+    """Return a rig with a spine, an arm under a shoulder that no chain moves, and their targets."""
     ob = rigs.make_rig(rigs.zigzag(4))
     rigs.add_bones(ob, [(0, 0, 4), (0.5, 0, 4)], prefix="Shoulder", parent="Bone.3")
     arm = np.array([(0.5, 0, 4), (1.3, 0.2, 4), (2.1, 0.0, 4.1), (2.9, 0.1, 4)])

@@ -54,7 +54,7 @@ def test_feet_do_not_slide_and_nothing_gets_rougher_and_all_is_undone_in_one_ste
         assert np.abs(after[name] - path).max() < 0.15, name
         assert walks.acceleration(after[name]) <= MAX_ROUGHNESS * walks.acceleration(path), name
     assert not any(chain.mute for chain in human.chain_ik.chains)
-    # The controls of feet carry those of toes to the toes.
+    # The controls of feet carry those of toes, so these are where the toes are.
     assert max(human.chain_ik.chains[f"Toe.{side}"].residual for side in walking.SIDES) < 1e-3
     kinds = np.concatenate([walking.planted(human, f"Leg.{side}") for side in walking.SIDES])
     assert {1, 2, 3} <= set(kinds.tolist())
@@ -67,12 +67,12 @@ def test_feet_do_not_slide_and_nothing_gets_rougher_and_all_is_undone_in_one_ste
     assert "Walk (unplanted)" not in bpy.data.actions
 
 
-def test_what_was_planted_is_baked_as_a_clip_with_all_its_chains(human, capfd):
+def test_a_planted_walk_is_baked_as_a_clip_with_all_its_chains(human, capfd):
     plant()
     before = walking.paths_of(human)
     capfd.readouterr()
     press(bpy.ops.pose.chain_ik_bake, which="ALL", method="CLIP")
-    # Toes cannot correct rounding errors of legs, and must not be refused for that.
+    # Toes cannot correct rounding errors of legs, and must not be baked by frames for that.
     assert "frame by frame" not in capfd.readouterr().out
     after = walking.paths_of(human)
     assert walking.slides(human, after) < MAX_SLIDE
@@ -175,10 +175,8 @@ def test_on_a_platform_feet_move_with_it(human):
     human.parent = raft
     plant(relative_to="Raft")
     after, frames = walking.paths_of(human), range(1, bpy.context.scene.frame_end + 1)
-    places = np.array(
-        [[curve.evaluate(frame) for curve in rigs.curves_of(raft)] for frame in frames]
-    )
-    relative = {name: path - places for name, path in after.items()}
+    move = np.array([[curve.evaluate(frame) for curve in rigs.curves_of(raft)] for frame in frames])
+    relative = {name: path - move for name, path in after.items()}
     assert walking.slides(human, relative) < MAX_SLIDE
     assert walking.slides(human, after) > 10 * MAX_SLIDE
 
@@ -325,7 +323,7 @@ def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> dict[str, n
     scene.render.fps, scene.frame_end = 30, STEP_FRAMES[-1]
     height, root = height_of(ob), Anchor(ob, ob.chain_ik.body.root)
     legs = [chain.name for chain in chains if any(limb in chain.name for limb in limbs)]
-    controls = {each.name: control_above(Anchor(each.target, each.subtarget)) for each in chains}
+    controls = {limb.name: control_above(Anchor(limb.target, limb.subtarget)) for limb in chains}
     stands: dict[str, list[bool]] = {name: [] for name in legs}
     rest = {
         anchor: anchor.object.matrix_world

@@ -70,7 +70,7 @@ def test_a_limb_that_is_one_point_stands(leg):
 
 
 @pytest.mark.skipif(not hasattr(bpy.types, "ActionSlot"), reason="slots came with Blender 4.4")
-def test_a_rig_and_a_target_that_share_an_action_share_what_is_made_of_it(leg):
+def test_a_rig_and_a_target_that_share_an_action_share_the_planted_one(leg):
     ob, target = leg
     rigs.key(ob, "location", {1: (0.0, 0.0, 0.0)})
     data, shared = ob.animation_data, target.animation_data.action

@@ -54,7 +54,6 @@ def activate(ob: bpy.types.Object, chain: str) -> None:
 
 
 def press_for(ob: bpy.types.Object, chain: str, button: Callable, **settings: object) -> None:
-    """Make a chain the active one, and press a button."""
     activate(ob, chain)
     press(button, **settings)
 

@@ -38,7 +38,7 @@ def make_carried(kind: str) -> bpy.types.Object:
         ("EMPTY", ((10, "Body.0"), (24, "Body.1"))),
     ],
 )
-def test_what_goes_along_with_a_deleted_control_keeps_its_motion(kind, switches):
+def test_a_control_whose_space_is_deleted_keeps_its_motion(kind, switches):
     ob = make_carried(kind)
     for frame, space in switches:
         rigs.go_to(frame)
@@ -52,10 +52,8 @@ def test_what_goes_along_with_a_deleted_control_keeps_its_motion(kind, switches)
         np.testing.assert_allclose(matrix, before[frame], atol=spaces.MAX_MOVE, err_msg=str(frame))
     control = spaces.control_of(ob, "TARGET")
     assert len(control.constraints) == len(switches)
-    influences = [
-        curve for curve in rigs.curves_of(control.id_data) if "influence" in curve.data_path
-    ]
-    assert len(influences) == len(control.constraints)
+    curves = [curve for curve in rigs.curves_of(control.id_data) if "influence" in curve.data_path]
+    assert len(curves) == len(control.constraints)
 
 
 def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify, capfd):
@@ -100,7 +98,7 @@ def keyed_bones(ob: bpy.types.Object) -> set[str]:
     return {curve.data_path.split('"')[1] for curve in rigs.curves_of(ob)}
 
 
-def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_play_them(rigify):
+def test_keys_of_a_deleted_control_are_removed_in_the_nla_too_unless_others_play_them(rigify):
     ob = opened(make_keyed_arms)
     for name in ("Arm Target.L", "Arm Target.R"):
         ob.pose.bones[name].driver_add("scale", 0).driver.expression = "1.0"
@@ -145,5 +143,5 @@ def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify
     while ob.chain_ik.chains:
         press(remove, delete_controls=True)
     assert not {"Root", "Arm Target.L"} & set(ob.data.bones.keys())
-    # A collection that holds one of the user stays.
+    # A collection that contains one of the user stays.
     assert ob.data.collections_all["Mine"].parent.name == "Chain IK Controls"

@@ -118,7 +118,7 @@ def test_a_foot_without_a_toe_has_heel_and_tip_only_and_a_leg_without_a_foot_its
     assert after["Leg Ankle.L"][2, 3] > after["Leg Target.L"][2, 3]
 
 
-def test_a_foot_that_lacks_a_bone_says_which_also_to_whoever_moves_it_and_the_others_go_on(rigify):
+def test_a_foot_that_lacks_a_bone_names_it_in_status_and_refusals_and_the_others_go_on(rigify):
     ob = rolled.human()
     rolled.remove_right_leg(ob)
     rolled.activate(ob, "Leg.L")
@@ -147,7 +147,7 @@ def test_a_foot_that_lacks_a_bone_says_which_also_to_whoever_moves_it_and_the_ot
 
 
 @pytest.mark.parametrize("word", ["target", "pole"])
-def test_a_leg_whose_target_or_pole_is_nowhere_is_not_mirrored_and_says_why(rigify, word):
+def test_a_leg_whose_target_or_pole_is_not_finite_is_not_mirrored_and_says_why(rigify, word):
     """Nothing is added: its place would not be finite either."""
     ob = rolled.human()
     rolled.remove_right_leg(ob)
@@ -164,7 +164,7 @@ def test_a_leg_whose_target_or_pole_is_nowhere_is_not_mirrored_and_says_why(rigi
     assert (ob.data.bones.keys(), bpy.data.objects.keys()) == names
 
 
-def test_what_is_scaled_to_nothing_is_not_set_up_and_the_others_are(rigify):
+def test_limbs_with_a_scale_of_zero_are_not_set_up_and_the_others_are(rigify):
     ob = add_rig("human")
     ob.pose.bones["foot.L"].scale = ob.pose.bones["hand.L"].scale = (0.0, 0.0, 0.0)
     rigs.updated()
@@ -182,7 +182,7 @@ def test_what_is_scaled_to_nothing_is_not_set_up_and_the_others_are(rigify):
 
 
 @pytest.mark.parametrize("gone", ["", "Leg Ball.L"])
-def test_removed_with_its_controls_nothing_is_left(rigify, gone):
+def test_chains_that_are_removed_with_their_controls_leave_nothing(rigify, gone):
     ob = add_rig("human")
     bones = set(ob.data.bones.keys())
     press(rolled.setup, control="BONE")
@@ -261,7 +261,7 @@ def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rig
 
 
 @pytest.mark.parametrize("is_symmetrized", [False, True])
-def test_mirrored_the_other_foot_rolls_the_same(rigify, is_symmetrized):
+def test_a_mirrored_foot_rolls_as_the_other_one(rigify, is_symmetrized):
     ob = rolled.human()
     rolled.remove_right_leg(ob)
     assert not any(name.endswith(".R") for name in rolled.mechanism(ob))

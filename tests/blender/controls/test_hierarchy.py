@@ -66,7 +66,7 @@ def test_hips_that_are_scaled_leave_controls_that_hang_on_other_controls_where_t
     assert farthest(before, places(ob)) <= 1e-5
 
 
-def test_what_could_go_along_with_a_control_is_no_space_for_it_until_that_is_deleted(rigify):
+def test_a_space_that_could_move_with_the_control_is_refused_until_its_constraint_is_gone(rigify):
     ob = opened(make_character, name="human")
     assert spaces(ob)["Arm.L"] == "Root"
     # A new pole has the space of its target.
@@ -240,7 +240,7 @@ def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(ri
         assert max(size[:2]) <= max((high - low)[:2]) <= 1.5 * max(size[:2])
 
 
-def test_feet_beside_each_other_leave_each_other_room(rigify):
+def test_controls_of_feet_beside_each_other_do_not_overlap(rigify):
     ob = characters.add_rig("human")
     for side, turn in (("L", 0.05), ("R", -0.05)):
         thigh = ob.pose.bones[f"thigh.{side}"]
@@ -249,7 +249,7 @@ def test_feet_beside_each_other_leave_each_other_room(rigify):
     assert not do_overlap(boxes(ob)["Leg.L"], boxes(ob)["Leg.R"], "X")
 
 
-def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
+def test_controls_of_feet_extend_past_heels_and_toes_in_any_pose(rigify):
     ob = characters.add_rig("human")
     ob.rotation_euler, ob.scale = (0.0, 0.0, 0.7), (2.0, 2.0, 2.0)
     ob.pose.bones["thigh.L"].rotation_mode = "XYZ"
@@ -265,7 +265,7 @@ def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
     assert (points @ forward).min() < heel @ forward
 
 
-def test_boxes_hold_all_bones_of_hands_and_heads(rigify):
+def test_boxes_contain_all_bones_of_hands_and_heads(rigify):
     ob = opened(make_character, name="human")
     for limb, bone in (("Arm.L", "hand.L"), ("Arm.R", "hand.R"), ("Neck", "spine.006")):
         control = ob.pose.bones[ob.chain_ik.chains[limb].subtarget]

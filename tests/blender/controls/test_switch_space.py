@@ -91,7 +91,7 @@ def test_the_list_of_spaces_offers_names_that_contain_the_text_in_any_case():
 
 
 @pytest.mark.parametrize(("kind", "scale"), [*zip(("BONE", "EMPTY", "BONE"), SCALES, strict=True)])
-def test_a_setting_switches_what_a_control_goes_along_with_and_nothing_moves(kind, scale):
+def test_a_setting_switches_the_space_of_a_control_and_nothing_moves(kind, scale):
     ob, rng = make_body(kind, scale), make_rng(0)
     chain = ob.chain_ik.chains[0]
     for _ in range(8):
@@ -114,7 +114,7 @@ def test_a_setting_switches_what_a_control_goes_along_with_and_nothing_moves(kin
         *(("BONE", ""), ("EMPTY", "")),
     ],
 )
-def test_a_control_goes_along_with_its_space_as_a_part_of_it(kind, space):
+def test_a_control_moves_with_its_space_like_a_part_of_it(kind, space):
     ob, rng = make_body(kind), make_rng(1)
     chain, control = ob.chain_ik.chains[0], control_of(ob, "TARGET")
     world = ob if kind == "BONE" else rigs.make_empty("Still")
@@ -186,7 +186,7 @@ def influences(control: bpy.types.Object | bpy.types.PoseBone) -> list[bpy.types
 
 
 @pytest.mark.parametrize(("kind", "scale"), [("BONE", SCALES[0]), ("EMPTY", SCALES[1])])
-def test_switched_with_keys_nothing_moves_at_the_frame_nor_the_one_before(kind, scale):
+def test_a_keyed_switch_moves_nothing_at_its_frame_nor_at_the_one_before(kind, scale):
     assert switch_at_random(kind, scale, 8) <= MAX_MOVE
 
 
@@ -263,7 +263,7 @@ def test_a_space_with_zero_scale_and_any_space_of_a_control_with_a_parent_are_re
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_other_side_goes_along_with_the_bones_of_the_other_side(kind):
+def test_a_mirrored_control_has_the_mirrored_space(kind):
     ob = make_body(kind)
     rigs.add_bones(ob, ((0.3, 0, 0), (0.3, 0, 0.2)), names=("Hip.L",))
     symmetrize(ob, *ARM, "Hip.L")
@@ -314,7 +314,7 @@ def test_over_a_range_a_control_stays_where_an_earlier_switch_placed_it(kind, sp
         ("BONE", "Body.1", {"use_range": True, "frame_start": 8, "frame_end": 12}),
     ],
 )
-def test_a_switch_before_another_one_leaves_its_keys_and_that_one_where_they_were(
+def test_a_switch_before_another_one_keeps_the_keys_and_the_motion_of_that_one(
     kind, space, settings
 ):
     ob = make_shot(kind)

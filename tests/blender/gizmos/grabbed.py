@@ -1,7 +1,6 @@
 """Stand-ins for the gizmos of a viewport and for drags in it, without a window.
 
-Blender makes gizmos, modal operators and events only in a window. The viewport of the startup file
-exists without one.
+Blender makes these, modal operators and events only in a window; it has viewports without one.
 """
 
 import inspect
@@ -22,7 +21,7 @@ GRABBED = {
     f"pose.chain_ik_{name}"
     for name in ("activate", "move_target", "move_pole", "turn_pole", "set_limit")
 }
-"""Operators that gizmos start, and no panel has."""
+"""Operators that gizmos start, and that no panel has."""
 
 
 class FakeGizmo(SimpleNamespace):

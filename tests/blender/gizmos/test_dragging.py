@@ -151,9 +151,7 @@ def test_an_end_of_a_limit_follows_the_mouse_until_its_chain_is_gone(view, chain
     assert drag.context.status is None
 
 
-def test_a_target_held_by_a_constraint_stays_and_past_a_limit_it_stops_at_its_last_place(
-    view, chain
-):
+def test_a_held_target_stays_and_past_a_limit_it_stops_at_its_last_place(view, chain):
     holder = chain.target.constraints.new("COPY_LOCATION")
     rigs.change(holder, target=rigs.make_empty("Holder", (0.2, 0.1, 1.5)))
     before = values(chain)
@@ -239,7 +237,7 @@ def test_a_click_on_a_ring_selects_its_bone_or_object_and_shift_keeps_the_rest(v
         assert selected() == expected
 
 
-def test_a_click_on_a_diamond_selects_the_target_of_its_chain_where_that_can_be_selected():
+def test_a_click_on_a_diamond_selects_the_target_of_its_chain_if_that_can_be_selected():
     ob, target, name = make_arms()
     for extend in (False, True):
         select_bone(ob)
@@ -285,7 +283,7 @@ def gizmos_of(operator: str) -> list[grabbed.FakeGizmo]:
     return [gizmo for gizmo in grabbed.shown_gizmos() if operator in gizmo.started]
 
 
-def test_what_a_solver_does_not_use_is_not_shown_and_refused_with_what_to_do():
+def test_gizmos_that_a_solver_does_not_use_are_hidden_and_their_operators_refused():
     _ob, chain = make_arm()
     assert grabbed.started_by_gizmos() == {MOVE_TARGET, MOVE_POLE, TURN_POLE}
     rigs.change(chain, solver="FOLLOW")
@@ -361,7 +359,7 @@ def test_a_handle_is_hit_where_it_is_and_nowhere_else():
         assert handles.test_select(context, (100, 50)) == -1
 
 
-def test_linked_rigs_show_none_and_overrides_of_them_do(tmp_path: Path):
+def test_linked_rigs_show_no_gizmos_and_their_overrides_do(tmp_path: Path):
     make_arm()
     bpy.ops.object.mode_set(mode="OBJECT")
     of_library, _ = linked(tmp_path / "library.blend", "Rig", "Rig Target")
@@ -407,7 +405,7 @@ def drawn() -> tuple[int, bool]:
 
 
 @pytest.mark.parametrize(("word", "is_live"), [("target", True), ("pole", False)])
-def test_what_was_deleted_is_not_shown_nor_moved_nor_snapped_until_it_is_in_the_scene_again(
+def test_a_deleted_target_or_pole_has_no_gizmo_and_no_moves_until_it_is_in_the_scene_again(
     word, is_live
 ):
     ob = make_arm(is_live=is_live)[0]

@@ -97,7 +97,7 @@ def test_an_object_goes_to_the_point_under_any_parents_also_while_it_is_hidden(k
 
 
 @pytest.mark.parametrize(("kind", "mode"), [("mirrored", "FULL"), *product(["sheared"], MODES)])
-def test_a_bone_goes_to_the_point_however_it_hangs_under_its_parent(kind, mode):
+def test_a_bone_goes_to_the_point_however_it_inherits_from_its_parent(kind, mode):
     ob = make_arm()
     names = rigs.add_bones(ob, rigs.zigzag(2, seed=3), prefix="Above")
     name = add_control(ob, names[-1])
@@ -187,7 +187,7 @@ def test_auto_keying_keys_the_location_and_nothing_else(is_on, only_available, e
     assert keyed == expected
 
 
-def test_what_cannot_be_moved_is_refused_with_what_to_do():
+def test_targets_that_cannot_be_moved_are_refused_with_advice():
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     target = chain.target
@@ -246,7 +246,9 @@ def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:
 
 
 @pytest.mark.parametrize("is_bone", [False, True])
-def test_what_constraints_carry_goes_to_the_point_and_what_they_hold_is_refused(is_bone):
+def test_a_target_that_a_constraint_carries_goes_to_the_point_and_a_held_one_is_refused(
+    is_bone,
+):
     ob, moved = make_followed(is_bone=is_bone)
     chain, prop = ob.chain_ik.chains[0], rigs.make_empty("Prop", (0.3, 0.1, 0.4))
 

@@ -135,7 +135,7 @@ def test_an_end_stops_at_the_other_one_and_where_blender_keeps_it_and_a_cone_has
     assert joint.cone_angle == 0.0
 
 
-def test_what_has_no_such_end_is_refused_with_what_to_do():
+def test_an_end_of_a_limit_that_does_not_exist_is_refused_with_advice():
     ob, chain = make_limb()
     joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     before = joint.max_x
@@ -222,7 +222,7 @@ def test_the_bend_turns_by_the_angle_about_the_dials_line_as_it_is_seen(scale, s
         assert abs(gap) < (1e-4 if is_even else 1.2)
 
 
-def test_the_line_leads_to_the_target_where_limits_keep_the_chain_from_it():
+def test_the_line_leads_to_the_target_even_if_limits_keep_the_chain_from_it():
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     for bone in ("Bone.0", "Bone.1", "Bone.2"):

@@ -1,4 +1,4 @@
-"""What the overlay draws in a viewport."""
+"""Strokes and pixels that the overlay draws in a viewport."""
 
 import math
 
@@ -33,7 +33,7 @@ def theme(name: str) -> set[tuple[float, ...]]:
     return {tuple(np.round(getattr(read_colours(bpy.context), name), 3))}
 
 
-def test_a_chain_is_a_line_through_its_joints_wherever_they_go_while_it_is_seen():
+def test_a_chain_is_a_line_through_its_joints_while_it_is_visible():
     ob, target = rigs.make_arm()
     for target.location in ((0.6, 0.5, 1.2), (-0.5, 0.6, 0.9)):
         bpy.context.view_layer.update()

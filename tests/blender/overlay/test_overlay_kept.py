@@ -36,7 +36,7 @@ def test_limits_that_play_or_change_are_drawn_again(seen, is_live):
     assert len(seen_lines) == 11
 
 
-def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen):
+def test_new_and_removed_chains_are_drawn_at_once_also_on_a_renamed_rig(seen):
     ob = rigs.make_rig()
     assert not strokes().thick.points
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=REACHABLE))
@@ -87,7 +87,7 @@ def test_linked_rigs_a_local_one_and_an_override_of_one_name_are_all_drawn(
 
 
 @pytest.mark.parametrize("role", ["target", "pole_target"])
-def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen, role):
+def test_a_removed_target_or_pole_is_not_drawn_even_before_the_next_update(seen, role):
     ob, _ = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))

@@ -19,7 +19,6 @@ from tests.blender.gizmos.grabbed import in_viewport as in_first_viewport
 Pixels = npt.NDArray[np.float64]
 SIZE = 400
 REACHABLE = (0.6, 0.5, 1.2)
-"""The place of a target that an arm reaches."""
 needs_gpu = pytest.mark.skipif(
     not hasattr(gpu, "init"), reason="before 5.2 the module starts no graphics card by itself"
 )

@@ -70,7 +70,7 @@ PAIRS = [
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("spoiled", "operator"), PAIRS)
-def test_no_operator_writes_what_is_not_finite(spoiled, operator, capfd):
+def test_no_operator_writes_numbers_that_are_not_finite(spoiled, operator, capfd):
     owner = make_scene()
     options, name, names = OPERATORS[operator]
     if name in ("chain_ik_add", "chain_ik_solve"):

@@ -58,7 +58,7 @@ def test_a_locked_channel_keeps_its_value_to_the_bit(mode, axis):
 
 
 @pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
-def test_a_bone_that_is_locked_altogether_does_not_turn(mode):
+def test_a_bone_with_all_channels_locked_does_not_turn(mode):
     ob = locked_rig(mode, (True, True, True), lock_w=True)
     before = raw(ob)
     chain, _ = scaled_rigs.follow(ob, BONES, POINT)

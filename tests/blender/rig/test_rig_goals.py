@@ -215,7 +215,7 @@ def test_keep_is_the_unmirrored_arm_however_the_object_is_turned(axis):
 @both_settings
 @every_solver
 @every_mirror
-def test_a_pole_rules_and_the_elbow_faces_it_in_the_world(scale, solver, setting):
+def test_the_elbow_faces_a_pole_in_the_world_in_both_settings(scale, solver, setting):
     pole, target = (0.0, 2.0, -1.0), np.multiply(scale, (REACH, 0.0, 0.0))
     elbow = elbow_of_arm(scale, target, solver=solver, pole=pole, negative_scale=setting)
     toward = np.array(pole) / np.linalg.norm(pole)

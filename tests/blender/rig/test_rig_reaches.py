@@ -161,7 +161,7 @@ def test_a_chain_count_of_zero_or_beyond_the_root_ends_at_the_root(count):
 
 @pytest.mark.parametrize("scale", [(1.0, 2.0, 1.0), (2.0, 1.0, 1.0)])
 def test_toes_below_a_scaled_bone_are_turned_as_their_target_is(scale):
-    """A chain of one bone that takes the target's rotation has no bone left to reach."""
+    """A chain of one bone with the target's rotation has no bone left to reach with."""
     ob = rigs.make_rig(rigs.ARM)
     ob.pose.bones["Bone.0"].scale = scale
     target = rigs.make_empty(location=(0.3, 0.4, 2.0))

@@ -40,7 +40,6 @@ def make_leg() -> bpy.types.Object:
 def make_two(
     points: Sequence[Sequence[float]], place: tuple[float, float, float]
 ) -> bpy.types.Object:
-    """Return a limb of two bones with its target."""
     ob = rigs.make_rig(points, prefix="Limb")
     rigs.add_chain(ob, "Limb.1", rigs.make_empty("Target", place), name="Limb")
     return ob
@@ -104,8 +103,6 @@ def as_step(step: Callable[..., Iterator[None]]) -> Callable[..., Step]:
 
 @as_step
 def on(ob: bpy.types.Object, names: str | tuple[str, ...], **values: object) -> Iterator[None]:
-    """Set properties of one or more parts of a rig."""
-
     def get_value(owner: bpy.types.bpy_struct, key: str) -> object:
         value = getattr(owner, key)
         is_list = hasattr(value, "__len__") and not isinstance(value, str)

@@ -102,7 +102,7 @@ def is_row(row: str, shown: str) -> bool:
     return is_specific and re.fullmatch(".*".join(map(re.escape, fixed)), shown) is not None
 
 
-def test_every_sentence_of_the_status_is_explained_and_what_is_explained_is_said():
+def test_every_status_is_explained_and_every_explained_status_exists():
     shown = {
         text
         for text, place in sentences.sentences().items()

@@ -140,7 +140,6 @@ def test_examples_of_the_page_print_what_it_says():
     text = PAGE.read_text(encoding="utf-8")
     examples = EXAMPLE.findall(text)
     assert len(examples) == text.count("```python") >= 6
-    # The scene that the page says its examples need.
     rigs.make_rig(ARM, names=NAMES)
     rigs.make_empty(location=(0.4, 0.3, 1.3))
     rigs.updated()

@@ -174,7 +174,7 @@ def test_labels_are_in_blenders_language_and_sentences_where_the_preferences_hav
 
 
 @NO_LANGUAGES
-def test_operators_say_why_not_in_blenders_language(in_portuguese):
+def test_operators_refuse_in_blenders_language(in_portuguese):
     ob, target = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
     rigs.change(chain, target=None)
