@@ -33,7 +33,7 @@ class Played(NamedTuple):
         return float(find_largest_turns(self.local).max())
 
 
-def played(ob: bpy.types.Object) -> Played:
+def play(ob: bpy.types.Object) -> Played:
     poses, local, tails = [], [], []
     for frame in range(1, LAST + 1):
         depsgraph = rigs.go_to(frame)
@@ -89,10 +89,10 @@ def improve(
 
     Tips that were at their targets still are, and they were so at ``least`` frames or more.
     """
-    before, rows = played(ob), [bone.name for bone in ob.pose.bones]
+    before, rows = play(ob), [bone.name for bone in ob.pose.bones]
     places = {tip: targets_of(target) for tip, target in targets.items()}
     bake(**options)
-    after = played(ob)
+    after = play(ob)
     for tip, place in places.items():
         one, other = (
             np.linalg.norm(clip.tails[:, rows.index(tip)] - place, axis=1) / length

@@ -81,13 +81,13 @@ def test_keys_stay_if_targets_follow_them():
         for bone in bones:
             bone.rotation_quaternion = (1.0, *(0.05 * rng.normal(size=3)))
             bone.keyframe_insert("rotation_quaternion", frame=frame)
-    shaking = shaken.played(ob)
+    shaking = shaken.play(ob)
     places = dict(zip(range(1, shaken.LAST + 1), map(tuple, shaking.tails[:, -1]), strict=True))
     target.animation_data_clear()
     rigs.key(target, "location", places)
     ob.chain_ik.chains[0].mute = False
     shaken.bake(smoothness=1.0)
-    np.testing.assert_allclose(shaken.played(ob).poses, shaking.poses, atol=2e-5)
+    np.testing.assert_allclose(shaken.play(ob).poses, shaking.poses, atol=2e-5)
 
 
 @pytest.mark.parametrize(("scale", "inherit"), [((-1, 1, 1), "FULL"), ((0.5, 2.0, 1.0), "NONE")])
@@ -250,14 +250,14 @@ def test_chains_that_cannot_be_improved_are_baked_frame_by_frame_and_say_so(
     ob, _, hand = make_crossed()
     change(ob, hand)
     bpy.context.view_layer.update()
-    before = shaken.played(ob)
+    before = shaken.play(ob)
     shaken.bake(**options)
     warning = f"Warning: Chain '{chain}' is baked frame by frame: {why}"
     assert any(line.startswith(warning) for line in warnings(capfd))
     names = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
     tip = {"Spine": "Bone.3", "Arm": "Arm.2"}[chain]
     np.testing.assert_allclose(
-        shaken.played(ob).local[:, names[tip]], before.local[:, names[tip]], atol=1e-5
+        shaken.play(ob).local[:, names[tip]], before.local[:, names[tip]], atol=1e-5
     )
 
 

@@ -43,12 +43,12 @@ def test_a_control_whose_space_is_deleted_keeps_its_motion(kind, switches):
     for frame, space in switches:
         rigs.go_to(frame)
         press(spaces.switch, space=space)
-    before = spaces.played(ob)
+    before = spaces.target_matrices(ob)
     ob.chain_ik.active_index = 1
     rigs.go_to(7)
     press(remove, delete_controls=True)
     assert bpy.context.scene.frame_current == 7
-    for frame, matrix in spaces.played(ob).items():
+    for frame, matrix in spaces.target_matrices(ob).items():
         np.testing.assert_allclose(matrix, before[frame], atol=spaces.MAX_MOVE, err_msg=str(frame))
     control = spaces.control_of(ob, "TARGET")
     assert len(control.constraints) == len(switches)

@@ -33,7 +33,7 @@ def test_roll_turns_about_the_ball_from_45_degrees_about_the_tip_and_below_0_abo
         heights.append(after["foot.L"][2, 3])
         assert turn_between(before, after, "foot.L") == pytest.approx(degrees, abs=0.02)
         if degrees <= 45:
-            assert rolled.off(before, after, "toe.L", "thigh.R", "foot.R", "toe.R") < 1e-5
+            assert rolled.moved_by(before, after, "toe.L", "thigh.R", "foot.R", "toe.R") < 1e-5
             assert heights[-1] > heights[0]
     # No step of 5 degrees makes the foot jump.
     assert np.abs(np.diff(heights)).max() < 0.05
@@ -47,7 +47,7 @@ def test_roll_turns_about_the_ball_from_45_degrees_about_the_tip_and_below_0_abo
     assert abs(after["heel.02.L"][2, 3] - before["heel.02.L"][2, 3]) < 1e-5
     rolled.turn(ob, rolled.ROLL, 0)
     assert rolled.all_reached(ob)
-    assert rolled.off(before, posed(ob)) < 1e-5
+    assert rolled.moved_by(before, posed(ob)) < 1e-5
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_rolled_foot_is_driven_without_python_and_plays_without_the_extension(
     blender_ik_addon.unregister()
     for frame, matrices in poses.items():
         rigs.go_to(frame)
-        assert rolled.off(matrices, posed(ob), *targets) < 1e-6
+        assert rolled.moved_by(matrices, posed(ob), *targets) < 1e-6
     blender_ik_addon.register()
 
 
@@ -107,7 +107,7 @@ def test_a_foot_without_a_toe_has_heel_and_tip_only_and_a_leg_without_a_foot_its
     rigs.updated()
     before = posed(ob)
     press(rolled.setup, control="BONE")
-    assert rolled.off(before, {k: v for k, v in posed(ob).items() if k in before}) < 1e-5
+    assert rolled.moved_by(before, {k: v for k, v in posed(ob).items() if k in before}) < 1e-5
     words = {name.split()[1].removesuffix(".L") for name in rolled.mechanism(ob)}
     assert words == {"Outer", "Inner", "Heel", "Tip", "Ankle"}
     assert [chain.name for chain in ob.chain_ik.chains if "Toe" in chain.name] == []
@@ -211,8 +211,8 @@ def test_a_leg_that_is_removed_leaves_what_the_user_has_parented_to_its_foot(rig
     assert "Leg Tip.L" not in ob.data.bones
     assert "Toe.L" in ob.chain_ik.chains
     after = posed(ob)
-    assert rolled.off(before, after, "Toe Target.L") < 1e-5
-    assert not keep_pose or rolled.off(before, after, "foot.L", "toe.L") < 1e-5
+    assert rolled.moved_by(before, after, "Toe Target.L") < 1e-5
+    assert not keep_pose or rolled.moved_by(before, after, "foot.L", "toe.L") < 1e-5
 
 
 def chains(ob: bpy.types.Object) -> set[str]:
@@ -231,12 +231,12 @@ def test_a_leg_is_removed_with_its_toes_and_set_up_with_them_again(rigify, keep_
     assert not any(name.endswith(".L") for name in rolled.mechanism(ob))
     after = posed(ob)
     unmoved = ("foot.L", "toe.L") if keep_pose else ("foot.R", "toe.R")
-    assert rolled.off(before, after, *unmoved) < 1e-5
+    assert rolled.moved_by(before, after, *unmoved) < 1e-5
     rest = np.array(ob.pose.bones["toe.L"].matrix_basis)
     assert keep_pose or np.allclose(rest, np.eye(4), atol=1e-6)
     press(rolled.setup, control="BONE")
     assert (chains(ob), set(ob.data.bones.keys())) == (names, bones)
-    assert rolled.off(after, {name: posed(ob)[name] for name in after}) < 2e-5
+    assert rolled.moved_by(after, {name: posed(ob)[name] for name in after}) < 2e-5
 
 
 def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rigify):
@@ -253,10 +253,10 @@ def test_toes_that_were_removed_are_set_up_again_under_the_tip_of_their_foot(rig
     np.testing.assert_allclose(
         ob.pose.bones["Toe Target.L"].custom_shape_scale_xyz, size, rtol=1e-3
     )
-    assert rolled.off(before, {name: posed(ob)[name] for name in before}) < 1e-5
+    assert rolled.moved_by(before, {name: posed(ob)[name] for name in before}) < 1e-5
     before = posed(ob)
     rolled.turn(ob, rolled.ROLL, 20)
-    assert rolled.off(before, posed(ob), "toe.L") < 1e-5
+    assert rolled.moved_by(before, posed(ob), "toe.L") < 1e-5
     assert refusal(rolled.setup, control="BONE").startswith("Every limb that was found")
 
 
@@ -305,7 +305,7 @@ def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
     for name in ("Leg.L", "Toe.L"):
         ob.chain_ik.chains[name].mute = False
     rigs.updated()
-    assert rolled.off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 2e-5
+    assert rolled.moved_by(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 2e-5
     assert ob.pose.bones["Leg Target.L"][rolled.ROLL] == pytest.approx(radians(roll))
     assert not any(any(ob.pose.bones[name].location) for name in rolled.mechanism(ob))
 
@@ -319,7 +319,7 @@ def test_switching_to_ik_keys_the_control_and_moves_nothing(rigify, scale):
     rigs.go_to(10)
     before = posed(ob)
     press(bpy.ops.pose.chain_ik_switch, to="IK")
-    assert rolled.off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "Leg Target.L") < 2e-5
+    assert rolled.moved_by(before, posed(ob), "thigh.L", "shin.L", "foot.L", "Leg Target.L") < 2e-5
     keyed = {curve.data_path for curve in curves(ob)}
     assert any('"Leg Target.L"' in path for path in keyed)
     assert not any(f'"{name}"' in path for path in keyed for name in rolled.mechanism(ob))
@@ -338,7 +338,7 @@ def test_a_leg_is_switched_with_its_toes_both_ways_and_leaves_toes_switched_alre
     before, turned = posed(ob), ob.pose.bones["toe.L"].matrix_basis.to_euler()
     np.testing.assert_allclose(turned, (0.3, 0, 0), atol=1e-5)
     press(bpy.ops.pose.chain_ik_switch, to="IK")
-    assert rolled.off(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 5e-5
+    assert rolled.moved_by(before, posed(ob), "thigh.L", "shin.L", "foot.L", "toe.L") < 5e-5
     assert rolled.all_reached(ob)
     rigs.go_to(20)
     rolled.press_for(ob, "Toe.L", bpy.ops.pose.chain_ik_switch, to="FK")

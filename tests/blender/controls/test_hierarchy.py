@@ -34,7 +34,7 @@ def spaces(ob: bpy.types.Object) -> dict[str, str]:
     return {chain.name: chain.space for chain in ob.chain_ik.chains}
 
 
-def offered(ob: bpy.types.Object, chain: str) -> list[str]:
+def space_bones(ob: bpy.types.Object, chain: str) -> list[str]:
     control = ob.pose.bones[ob.chain_ik.chains[chain].subtarget]
     return [constraint.targets[0].subtarget for constraint in control.constraints]
 
@@ -46,8 +46,8 @@ def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
     assert (used["Spine"], used["Neck"]) == ("spine", chest)
     assert {used[name] for name in ("Arm.L", "Arm.R", "Leg.L", "Leg.R")} == {"Root"}
     assert (used["Thumb.L"], used["Pinky.R"]) == ("Arm Target.L", "Arm Target.R")
-    assert set(offered(ob, "Arm.L")) == {"Root", "spine", chest, head}
-    assert set(offered(ob, "Neck")) == {chest, "spine", "Root"}
+    assert set(space_bones(ob, "Arm.L")) == {"Root", "spine", chest, head}
+    assert set(space_bones(ob, "Neck")) == {chest, "spine", "Root"}
     # The ring lies on the floor, under the hips, around both feet.
     root, foot = rigs.evaluated(ob).pose.bones["Root"], ob.pose.bones["heel.02.L"]
     assert root.head.z == pytest.approx(foot.head.z, abs=1e-4)
@@ -167,7 +167,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
     assert len(ob.chain_ik.chains) == count
     assert farthest(before, places(ob)) <= 1e-6
     assert spaces(ob) == expected | {"Spine": ""}
-    assert set(offered(ob, "Spine")) == {"spine", "Root"}
+    assert set(space_bones(ob, "Spine")) == {"spine", "Root"}
     assert refusal(setup).startswith("Every limb that was found has a chain already")
 
 
@@ -183,7 +183,7 @@ def test_a_space_that_the_user_has_chosen_stays(rigify):
 Box = tuple[np.ndarray, np.ndarray]
 
 
-def drawn(ob: bpy.types.Object, name: str) -> np.ndarray:
+def outline(ob: bpy.types.Object, name: str) -> np.ndarray:
     bone = rigs.evaluated(ob).pose.bones[name]
     size = bone.bone.length if bone.use_custom_shape_bone_size else 1.0
     place = Matrix.LocRotScale(
@@ -198,9 +198,9 @@ def drawn(ob: bpy.types.Object, name: str) -> np.ndarray:
 
 def boxes(ob: bpy.types.Object) -> dict[str, Box]:
     """Return the lowest and highest corners of the controls of all chains and of the torso."""
-    points_of = {chain.name: drawn(ob, control_of(ob, chain.name)) for chain in ob.chain_ik.chains}
-    points_of["Torso"] = drawn(ob, ob.chain_ik.body.root)
-    return {name: (points.min(axis=0), points.max(axis=0)) for name, points in points_of.items()}
+    shapes = {chain.name: outline(ob, control_of(ob, chain.name)) for chain in ob.chain_ik.chains}
+    shapes["Torso"] = outline(ob, ob.chain_ik.body.root)
+    return {name: (points.min(axis=0), points.max(axis=0)) for name, points in shapes.items()}
 
 
 def do_overlap(first: Box, second: Box, axes: str) -> bool:
@@ -223,7 +223,7 @@ def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(ri
         if sides[one] == sides[other]:
             assert not do_overlap(box_of[one], box_of[other], "YZ"), (one, other)
     for chain in [limb for limb in ob.chain_ik.chains if "Leg" in limb.name]:
-        points = drawn(ob, control_of(ob, chain.name))
+        points = outline(ob, control_of(ob, chain.name))
         low, high = points.min(axis=0), points.max(axis=0)
         foot = next(child for child in ob.pose.bones[chain.bone].children if child.bone.use_deform)
         ends = [
@@ -255,7 +255,7 @@ def test_controls_of_feet_extend_past_heels_and_toes_in_any_pose(rigify):
     ob.pose.bones["thigh.L"].rotation_mode = "XYZ"
     rigs.change(ob.pose.bones["thigh.L"], rotation_euler=(-0.5, 0.4, 0.3))
     press(setup, control="BONE")
-    points = drawn(ob, "Leg Target.L")
+    points = outline(ob, "Leg Target.L")
     assert len(np.unique(points[:, 2].round(4))) == 2
     toe = np.array(ob.matrix_world @ ob.pose.bones["toe.L"].tail)
     foot = np.array(ob.matrix_world @ ob.pose.bones["foot.L"].head)
@@ -271,7 +271,7 @@ def test_boxes_contain_all_bones_of_hands_and_heads(rigify):
         control = ob.pose.bones[ob.chain_ik.chains[limb].subtarget]
         to_control = control.matrix.inverted()
         frame = np.array(to_control @ ob.matrix_world.inverted())
-        box = drawn(ob, control.name) @ frame[:3, :3].T + frame[:3, 3]
+        box = outline(ob, control.name) @ frame[:3, :3].T + frame[:3, 3]
         top = ob.pose.bones[bone]
         for inner in (top, *top.children_recursive):
             for end in (inner.head, inner.tail):
@@ -283,8 +283,8 @@ def test_boxes_contain_all_bones_of_hands_and_heads(rigify):
 def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
     ob = opened(make_character, name="human")
     for limb in ("Arm", "Leg"):
-        expected = drawn(ob, f"{limb} Target.R")
+        expected = outline(ob, f"{limb} Target.R")
         press_for(ob, f"{limb}.R", bpy.ops.pose.chain_ik_remove, delete_controls=True)
         press_for(ob, f"{limb}.L", bpy.ops.pose.chain_ik_mirror)
-        for point in drawn(ob, f"{limb} Target.R"):
+        for point in outline(ob, f"{limb} Target.R"):
             assert np.abs(expected - point).max(axis=1).min() < 1e-5

@@ -43,7 +43,7 @@ def control_of(ob: bpy.types.Object, which: str) -> bpy.types.Object | bpy.types
     return ob.pose.bones[bone] if bone else getattr(chain, name)
 
 
-def shown(control: bpy.types.Object | bpy.types.PoseBone) -> np.ndarray:
+def matrix_of(control: bpy.types.Object | bpy.types.PoseBone) -> np.ndarray:
     """Return the world matrix of a control without scale and shear, as chains use it."""
     matrix = _world(control)
     matrix[:3, :3] = rotation.orientation(matrix[:3, :3].astype(np.float64))
@@ -99,11 +99,11 @@ def test_a_setting_switches_the_space_of_a_control_and_nothing_moves(kind, scale
             move_things(ob, rng)
             control = control_of(ob, which)
             move_control(control, rng)
-            before = shown(control)
+            before = matrix_of(control)
             space = SPACES[rng.integers(len(SPACES))]
             rigs.change(chain, **{setting: space})
             assert getattr(chain, setting) == space
-            np.testing.assert_allclose(shown(control), before, atol=MAX_MOVE)
+            np.testing.assert_allclose(matrix_of(control), before, atol=MAX_MOVE)
 
 
 @pytest.mark.parametrize(
@@ -153,24 +153,24 @@ def switch_at_random(kind: str, scale: tuple, count: int) -> float:
     for _ in range(count):
         which = ("TARGET", "POLE")[rng.integers(2)]
         frame = int(rng.integers(2, 61))
-        before = {at: shown_at(ob, which, at) for at in (frame - 1, frame)}
+        before = {at: matrix_at(ob, which, at) for at in (frame - 1, frame)}
         press(switch, which=which, space=SPACES[rng.integers(len(SPACES))])
-        moved = [np.abs(shown(control_of(ob, which)) - before[frame]).max()]
+        moved = [np.abs(matrix_of(control_of(ob, which)) - before[frame]).max()]
         for at, matrix in before.items():
-            moved.append(np.abs(shown_at(ob, which, at) - matrix).max())
+            moved.append(np.abs(matrix_at(ob, which, at) - matrix).max())
         rigs.go_to(frame)
         largest = max(largest, *moved)
         assert_at_most_one_acts(control_of(ob, which))
     return largest
 
 
-def shown_at(ob: bpy.types.Object, which: str, frame: float) -> np.ndarray:
+def matrix_at(ob: bpy.types.Object, which: str, frame: float) -> np.ndarray:
     rigs.go_to(frame)
-    return shown(control_of(ob, which))
+    return matrix_of(control_of(ob, which))
 
 
-def played(ob: bpy.types.Object) -> dict[int, np.ndarray]:
-    return {frame: shown_at(ob, "TARGET", frame) for frame in range(1, 41)}
+def target_matrices(ob: bpy.types.Object) -> dict[int, np.ndarray]:
+    return {frame: matrix_at(ob, "TARGET", frame) for frame in range(1, 41)}
 
 
 def assert_at_most_one_acts(control: bpy.types.Object | bpy.types.PoseBone) -> None:
@@ -193,7 +193,7 @@ def test_a_keyed_switch_moves_nothing_at_its_frame_nor_at_the_one_before(kind, s
 def test_a_switch_holds_up_to_the_next_one_and_nothing_moves_between_frames():
     ob = make_body()
     rigs.change(ob.pose.bones["Body.1"], location=(0.4, 0.0, 0.0))
-    before = shown(control_of(ob, "TARGET"))
+    before = matrix_of(control_of(ob, "TARGET"))
     for frame, space in ((20, "Body.0"), (50, ""), (30, "Prop"), (10, "Body.1")):
         rigs.go_to(frame)
         press(switch, space=space)
@@ -203,7 +203,7 @@ def test_a_switch_holds_up_to_the_next_one_and_nothing_moves_between_frames():
         assert ob.chain_ik.chains[0].space == space, frame
     for frame in (9.0, 9.25, 9.5, 9.75, 10.0):
         rigs.go_to(frame)
-        np.testing.assert_allclose(shown(control_of(ob, "TARGET")), before, atol=MAX_MOVE)
+        np.testing.assert_allclose(matrix_of(control_of(ob, "TARGET")), before, atol=MAX_MOVE)
     assert_at_most_one_acts(control_of(ob, "TARGET"))
 
 
@@ -289,12 +289,12 @@ def make_shot(kind: str) -> bpy.types.Object:
 @pytest.mark.parametrize(("kind", "space"), [("EMPTY", "Prop"), ("BONE", "")])
 def test_over_a_range_a_control_stays_where_an_earlier_switch_placed_it(kind, space):
     ob = make_shot(kind)
-    before = played(ob)
-    between = {frame: shown_at(ob, "TARGET", frame) for frame in np.arange(10.5, 19.0)}
+    before = target_matrices(ob)
+    between = {frame: matrix_at(ob, "TARGET", frame) for frame in np.arange(10.5, 19.0)}
     rigs.go_to(20)
     press(switch, space=space, use_range=True, frame_start=10, frame_end=30)
     assert bpy.context.scene.frame_current == 20
-    after = played(ob)
+    after = target_matrices(ob)
     for frame in range(10, 31):
         np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE, err_msg=str(frame))
         rigs.go_to(frame)
@@ -303,7 +303,7 @@ def test_over_a_range_a_control_stays_where_an_earlier_switch_placed_it(kind, sp
         np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE)
     # Half way between two keys the control has not spun.
     for frame, matrix in between.items():
-        np.testing.assert_allclose(shown_at(ob, "TARGET", frame), matrix, atol=0.02)
+        np.testing.assert_allclose(matrix_at(ob, "TARGET", frame), matrix, atol=0.02)
     assert_at_most_one_acts(control_of(ob, "TARGET"))
 
 
@@ -318,12 +318,12 @@ def test_a_switch_before_another_one_keeps_the_keys_and_the_motion_of_that_one(
     kind, space, settings
 ):
     ob = make_shot(kind)
-    before = played(ob)
+    before = target_matrices(ob)
     rigs.go_to(10)
     press(switch, space=space, **settings)
-    after = played(ob)
+    after = target_matrices(ob)
     for frame in (1, 7, 10, 15, *range(19, 41)):
         np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE, err_msg=str(frame))
     # Half a frame before the later switch the control has not begun to move.
-    np.testing.assert_allclose(shown_at(ob, "TARGET", 19.5), before[19], atol=0.05)
+    np.testing.assert_allclose(matrix_at(ob, "TARGET", 19.5), before[19], atol=0.05)
     assert_at_most_one_acts(control_of(ob, "TARGET"))

@@ -123,7 +123,7 @@ def on_quick_path() -> dict[str, bool]:
     return {names[uid]: batch.is_even for batch in level.batches for uid in batch.uids}
 
 
-def seen(obs: Sequence[bpy.types.Object]) -> list[tuple[np.ndarray, float, str]]:
+def read_states(obs: Sequence[bpy.types.Object]) -> list[tuple[np.ndarray, float, str]]:
     """Return the present channels, residuals, and statuses without numbers."""
     states = []
     for ob in obs:
@@ -168,14 +168,14 @@ def test_rigid_chains_move_as_bone_by_bone(world, monkeypatch):
         starts = [rigs.pose(ob) for ob in obs]
     rigs.go_to(5.25)
     assert all(on_quick_path()[ob.name] for ob in obs)
-    rigid = seen(obs)
+    rigid = read_states(obs)
     moves = [np.abs(rigs.pose(ob) - start).max() for ob, start in zip(obs, starts, strict=True)]
     assert np.median(moves) > 0.1
     monkeypatch.setattr(Driven, "keeps_shape", False)
     warm_rigs.forget()
     rigs.go_to(5.25)
     assert not any(on_quick_path().values())
-    assert_same(rigid, seen(obs))
+    assert_same(rigid, read_states(obs))
 
 
 # Changes that take a chain off the quick path: path of the owner, property, value.
@@ -196,13 +196,13 @@ def test_a_chain_that_is_not_rigid_is_posed_bone_by_bone_until_it_is(where, name
     obs = [bpy.data.objects[rig] for rig in ("Rig", "Other")]
     rigs.updated()
     assert on_quick_path() == {"Rig": True, "Other": True}
-    before = seen(obs)
+    before = read_states(obs)
     owner = obs[0].path_resolve(where) if where else obs[0]
     with rigs.changed(owner, **{name: value}):
         assert on_quick_path() == {"Rig": False, "Other": True}
-        assert_same(seen(obs)[1:], before[1:])
+        assert_same(read_states(obs)[1:], before[1:])
     assert on_quick_path() == {"Rig": True, "Other": True}
-    assert_same(seen(obs), before)
+    assert_same(read_states(obs), before)
 
 
 @pytest.mark.parametrize("degrees", [1.0, 7.0])
@@ -330,7 +330,7 @@ def test_arms_and_toes_of_a_human_with_foot_roll_need_no_second_evaluation(rigif
     depsgraph = rigs.updated()
     assert not calls
     after = rigs.matrices(ob)
-    assert min(rolled.off(before, after, bone) for bone in ("upper_arm.L", "foot.L")) > 1e-3
+    assert min(rolled.moved_by(before, after, bone) for bone in ("upper_arm.L", "foot.L")) > 1e-3
     (graph,) = live.memory.graphs.values()
     state, shown = graph.rigs[ob.session_uid], rigs.evaluated(ob, depsgraph)
     for root in ("upper_arm.L", "toe.L", "toe.R"):

@@ -142,7 +142,6 @@ def test_sentences_that_the_documents_quote_are_said(file):
 
 
 def is_part(quote: str) -> bool:
-    """Return whether a quote is a sentence, or part of one."""
     begins = any(sentences.contains(quote, text.split(":")[0]) for text in sentences.sentences())
     parts = [part.strip() for part in re.split(r"'[^']*'|\.\.\.", quote) if len(part) > 8]
     return begins or all(any(part in text for text in sentences.sentences()) for part in parts)
