@@ -59,7 +59,7 @@ def press_for(ob: bpy.types.Object, chain: str, button: Callable, **settings: ob
 
 
 def moved_by(before: dict[str, np.ndarray], after: dict[str, np.ndarray], *bones: str) -> float:
-    """Return the largest change of a matrix entry of these bones, or of all bones without names."""
+    """Return the largest change of a matrix entry of these bones; of all if none is named."""
     return max(float(np.abs(after[name] - before[name]).max()) for name in bones or before)
 
 

@@ -1,4 +1,4 @@
-"""Rigid chains have the poses of bone by bone; bones above chains have those of Blender."""
+"""Rigid chains are posed as bone by bone; bones above chains are posed as by Blender."""
 
 import re
 from collections.abc import Sequence

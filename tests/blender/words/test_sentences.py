@@ -23,7 +23,7 @@ from tests.helpers import make_rng
 
 TABLES = [STATES, INPUT, JOINTS, BODIES, TREES, SOLVES]
 BAKE = "What *Bake Chains* reports"
-# Files whose sentences buttons report, and no status shows.
+# Starts of paths of files whose sentences buttons report, and no status shows.
 REPORTS = (
     "rig/anatomy/limb",
     "rig/keying/",
