@@ -36,20 +36,20 @@ class Standing:
     values: tuple[tuple[bpy.types.ID, PropertyValues], ...]
 
     def put_back(self) -> None:
-        """Restore the state after its frame was set again; stop at a removed armature object."""
+        """Restore the state after its frame was set again; skip removed armature objects."""
         for owner, saved in self.values:
             _set_values(owner, saved)
-        with suppress(ReferenceError):
-            for rig, channels in self.poses:
+        for rig, channels in self.poses:
+            with suppress(ReferenceError):
                 rig.update_tag()
                 for name, values in channels.items():
                     rig.pose.bones.foreach_set(name, values)
-            memory.graphs.clear()
-            memory.graphs.update(self.graphs)
-            for graph in self.graphs.values():
-                for state in graph.rigs.values():
-                    # The next update reads every rig whose list of chains differs from the known.
-                    state.chain_names = []
+        memory.graphs.clear()
+        memory.graphs.update(self.graphs)
+        for graph in self.graphs.values():
+            for state in graph.rigs.values():
+                # The next update reads every rig whose list of chains differs from the known.
+                state.chain_names = []
 
 
 def standing() -> Standing:

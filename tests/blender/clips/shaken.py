@@ -1,4 +1,4 @@
-"""Rigs whose targets go about for a while, and what Blender shows of them."""
+"""Rigs whose targets wander over many frames, and the poses that Blender evaluates of them."""
 
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ from tests.blender.setups.selecting import press, select_objects
 from tests.helpers import Array, make_rng
 
 LAST = 32
-# Of the chain's length: what is promised of targets.
-TARGETS = 1e-5
+# Promised distance of a tip from its target, as a share of the chain's length.
+MAX_DISTANCE = 1e-5
 
 
 class Played(NamedTuple):
-    """All frames as Blender evaluates them: world space, and rotations against parents wxyz."""
+    """All frames as Blender evaluates them: world space, and rotations relative to parents wxyz."""
 
     poses: Array
     local: Array
@@ -33,23 +33,23 @@ class Played(NamedTuple):
         return float(find_largest_turns(self.local).max())
 
 
-def played(ob: bpy.types.Object) -> Played:
+def play(ob: bpy.types.Object) -> Played:
     poses, local, tails = [], [], []
     for frame in range(1, LAST + 1):
         depsgraph = rigs.go_to(frame)
         bones = rigs.evaluated(ob, depsgraph).pose.bones
-        own = {bone.name: np.array(bone.matrix) for bone in bones}
+        matrices = {bone.name: np.array(bone.matrix) for bone in bones}
         world = rigs.world_matrix(ob, depsgraph)
-        poses.append([world @ own[bone.name] for bone in bones])
+        poses.append([world @ matrices[bone.name] for bone in bones])
         tails.append([(world @ [*bone.tail, 1.0])[:3] for bone in bones])
-        above = [np.eye(4) if each.parent is None else own[each.parent.name] for each in bones]
-        turns = [np.linalg.solve(a, own[b.name]) for a, b in zip(above, bones, strict=True)]
+        above = [np.eye(4) if bone.parent is None else matrices[bone.parent.name] for bone in bones]
+        turns = [np.linalg.solve(a, matrices[b.name]) for a, b in zip(above, bones, strict=True)]
         local.append(rotation.quaternion_from_matrix(np.array(turns)[:, :3, :3]))
     return Played(np.array(poses), np.array(local), np.array(tails))
 
 
 def wander(target: bpy.types.Object, places: Array) -> None:
-    """Key a target through places and no others, evenly over all frames."""
+    """Replace the keys of a target by places, evenly spaced over all frames."""
     target.animation_data_clear()
     frames = np.linspace(1, LAST, len(places)).round().astype(int)
     rigs.key(target, "location", dict(zip(frames.tolist(), map(tuple, places), strict=True)))
@@ -77,7 +77,7 @@ def targets_of(target: bpy.types.Object) -> Array:
     return np.array([rigs.position(target, rigs.go_to(frame)) for frame in range(1, LAST + 1)])
 
 
-def bettered(
+def improve(
     ob: bpy.types.Object,
     targets: dict[str, bpy.types.Object],
     length: float,
@@ -85,21 +85,21 @@ def bettered(
     least: int = LAST // 4,
     **options: object,
 ) -> tuple[Played, Played]:
-    """Bake all chains as a clip, and check that it is no worse: return it before and after.
+    """Bake all chains as a clip, check that it is no worse, and return it before and after.
 
-    Tips stay at their targets where they were, which is at so many frames at least.
+    Tips that were at their targets still are, and they were so at ``least`` frames or more.
     """
-    before, rows = played(ob), [bone.name for bone in ob.pose.bones]
+    before, rows = play(ob), [bone.name for bone in ob.pose.bones]
     places = {tip: targets_of(target) for tip, target in targets.items()}
     bake(**options)
-    after = played(ob)
+    after = play(ob)
     for tip, place in places.items():
         one, other = (
-            np.linalg.norm(each.tails[:, rows.index(tip)] - place, axis=1) / length
-            for each in (before, after)
+            np.linalg.norm(clip.tails[:, rows.index(tip)] - place, axis=1) / length
+            for clip in (before, after)
         )
-        was_there = one <= TARGETS
-        assert was_there.sum() >= least
-        assert (other[was_there] <= TARGETS).all(), other[was_there].max()
+        was_reached = one <= MAX_DISTANCE
+        assert was_reached.sum() >= least
+        assert (other[was_reached] <= MAX_DISTANCE).all(), other[was_reached].max()
     assert after.acceleration <= before.acceleration + 1e-6
     return before, after

@@ -1,6 +1,6 @@
 """Bake as a clip: targets, poles, limits and locks hold as frame by frame, jumps are gone.
 
-Every jump that docs/behaviour.md admits is gone where no goal asks for it.
+Jumps that docs/behaviour.md admits are gone unless a goal requires them.
 """
 
 from collections.abc import Callable
@@ -19,8 +19,8 @@ from tests.blender.setups.selecting import select_objects, state
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
-# Radians of the joint that turns most in a frame, beside the target's largest step in lengths.
-LARGEST_TURN = 5.0
+# Largest turn of a joint in a frame, radians, for each length of the target's largest step.
+MAX_TURN = 5.0
 Rig = tuple[bpy.types.Object, bpy.types.Object, float]
 
 
@@ -30,7 +30,7 @@ def _scene(empty_scene):
 
 
 def arm(places: np.ndarray, joints: object = rigs.ARM, **settings: object) -> Rig:
-    """Return an arm whose target goes through places, and the length of one of two bones."""
+    """Return an arm, its target, which goes through places, and the length of two bones."""
     ob = rigs.make_rig(joints)
     target = rigs.make_empty("Target")
     shaken.wander(target, places)
@@ -54,11 +54,11 @@ def hooked_round_a_long_bone() -> Rig:
         hooked_round_a_long_bone,
     ],
 )
-def test_jumps_that_no_goal_asks_for_are_gone(make: Callable[[], Rig]):
+def test_jumps_that_no_goal_requires_are_gone(make: Callable[[], Rig]):
     ob, target, length = make()
     step = np.linalg.norm(np.diff(shaken.targets_of(target), axis=0), axis=1).max() / length
-    _, after = shaken.bettered(ob, {ob.pose.bones[-1].name: target}, length)
-    assert after.largest_turn <= LARGEST_TURN * step
+    _, after = shaken.improve(ob, {ob.pose.bones[-1].name: target}, length)
+    assert after.largest_turn <= MAX_TURN * step
 
 
 def test_without_smoothness_the_keys_of_a_smooth_clip_are_those_of_its_frames():
@@ -72,7 +72,7 @@ def test_without_smoothness_the_keys_of_a_smooth_clip_are_those_of_its_frames():
     assert keys[0] == keys[1]
 
 
-def test_what_is_keyed_stays_where_targets_follow_it():
+def test_keys_stay_if_targets_follow_them():
     """The offset from keys is smoothed, not the keys."""
     ob, target = shaken.make_tail(count=4)
     ob.chain_ik.chains[0].mute = True
@@ -81,13 +81,13 @@ def test_what_is_keyed_stays_where_targets_follow_it():
         for bone in bones:
             bone.rotation_quaternion = (1.0, *(0.05 * rng.normal(size=3)))
             bone.keyframe_insert("rotation_quaternion", frame=frame)
-    shaking = shaken.played(ob)
+    shaking = shaken.play(ob)
     places = dict(zip(range(1, shaken.LAST + 1), map(tuple, shaking.tails[:, -1]), strict=True))
     target.animation_data_clear()
     rigs.key(target, "location", places)
     ob.chain_ik.chains[0].mute = False
     shaken.bake(smoothness=1.0)
-    np.testing.assert_allclose(shaken.played(ob).poses, shaking.poses, atol=2e-5)
+    np.testing.assert_allclose(shaken.play(ob).poses, shaking.poses, atol=2e-5)
 
 
 @pytest.mark.parametrize(("scale", "inherit"), [((-1, 1, 1), "FULL"), ((0.5, 2.0, 1.0), "NONE")])
@@ -98,7 +98,7 @@ def test_objects_may_be_mirrored_and_bones_scaled_and_inherit_in_part(scale, inh
         bone.inherit_scale = inherit
     ob.pose.bones["Bone.1"].scale = (1.3, 0.8, 1.1)
     shaken.wander(target, shaken.around((1.0, 0.5, 2.8), 1.7, 3) * scale)
-    shaken.bettered(ob, {"Bone.4": target}, 5.0)
+    shaken.improve(ob, {"Bone.4": target}, 5.0)
 
 
 def test_a_pole_keeps_its_side():
@@ -106,7 +106,7 @@ def test_a_pole_keeps_its_side():
     shaken.wander(target, shaken.around((0.3, 0.2, 1.7), 0.7, 6))
     pole = rigs.make_empty("Pole", (2.0, -3.0, 1.0))
     ob.chain_ik.chains[0].pole_target = pole
-    before, after = shaken.bettered(ob, {"Bone.2": target}, 3.0, smoothness=1.0)
+    before, after = shaken.improve(ob, {"Bone.2": target}, 3.0, smoothness=1.0)
 
     def sides(shown):
         heads, chord = shown.poses[:, :, :3, 3], shown.tails[:, -1] - shown.poses[:, 0, :3, 3]
@@ -124,7 +124,7 @@ def test_limits_and_kinds_of_joints_hold():
     give(chain, "Bone.1", "HINGE_X", x=(-100, 100))
     for bone in ("Bone.0", "Bone.2", "Bone.3", "Bone.4"):
         give(chain, bone, "BALL", x=(-60, 60), y=(-30, 30), z=(-60, 60))
-    before, after = shaken.bettered(ob, {"Bone.4": target}, 5.0)
+    before, after = shaken.improve(ob, {"Bone.4": target}, 5.0)
     assert after.acceleration < before.acceleration
     for frame in range(1, shaken.LAST + 1):
         rigs.go_to(frame)
@@ -134,11 +134,11 @@ def test_limits_and_kinds_of_joints_hold():
 
 
 @pytest.mark.parametrize(("mode", "channel"), [("AXIS_ANGLE", None), ("QUATERNION", 2), ("XYZ", 1)])
-def test_a_chain_that_jumps_goes_smoothly_and_locked_axes_hold_what_they_held(mode, channel):
+def test_a_chain_that_jumps_moves_smoothly_and_locked_axes_keep_their_values(mode, channel):
     ob, target = shaken.make_tail(solver="CCD", seed=8 if channel else 1, modes=mode)
     bone = ob.pose.bones["Bone.1"]
     bone.lock_rotation = (False, channel is not None, False)
-    before, after = shaken.bettered(
+    before, after = shaken.improve(
         ob, {"Bone.4": target}, 5.0, least=1 if channel else shaken.LAST // 4
     )
     assert all(chain.mute for chain in ob.chain_ik.chains)
@@ -150,34 +150,34 @@ def test_a_chain_that_jumps_goes_smoothly_and_locked_axes_hold_what_they_held(mo
 
 
 @pytest.mark.parametrize(("solver", "has_pole"), [("FABRIK", False), ("NEWTON", True)])
-def test_limbs_of_a_tree_are_bettered_together_and_a_pole_keeps_their_sides(
+def test_limbs_of_a_tree_are_improved_together_and_a_pole_keeps_their_sides(
     solver, has_pole, capfd
 ):
     rig = tree_rigs.make_y()
     pole = rigs.make_empty("Pole", (2.0, -3.0, 1.0)) if has_pole else None
     targets = {}
     for number, (name, tip) in enumerate(rig.tips.items()):
-        where = rig.ob.data.bones[tip].tail_local
+        place = rig.ob.data.bones[tip].tail_local
         targets[tip] = rigs.make_empty(name)
-        shaken.wander(targets[tip], shaken.around(where * 0.85, 0.25, number))
+        shaken.wander(targets[tip], shaken.around(place * 0.85, 0.25, number))
         rigs.add_chain(rig.ob, tip, targets[tip], solver=solver, pole_target=pole)
     select_objects(active=rig.ob)
     bpy.context.view_layer.update()
-    before, after = shaken.bettered(rig.ob, targets, 2.0, smoothness=1.0)
+    before, after = shaken.improve(rig.ob, targets, 2.0, smoothness=1.0)
     assert after.acceleration < before.acceleration
-    assert not (has_pole and told(capfd))
+    assert not (has_pole and warnings(capfd))
     for name in rig.tips if has_pole else ():
         upper, lower = (rig.ob.pose.bones.find(f"{name}.{i}") for i in range(2))
         (shoulder, was), (_, now) = (
-            (each.poses[:, upper, :3, 3], each.poses[:, lower, :3, 3] - each.poses[:, upper, :3, 3])
-            for each in (before, after)
+            (clip.poses[:, upper, :3, 3], clip.poses[:, lower, :3, 3] - clip.poses[:, upper, :3, 3])
+            for clip in (before, after)
         )
         across = np.cross(before.tails[:, lower] - shoulder, was)
         assert np.abs((across * now).sum(axis=1)).max() < 1e-6
 
 
 def make_crossed():
-    """Return a spine of three bones with an arm of three under a shoulder that no chain drives."""
+    """Return a rig with a spine, an arm under a shoulder that no chain moves, and their targets."""
     ob = rigs.make_rig(rigs.zigzag(4))
     rigs.add_bones(ob, [(0, 0, 4), (0.5, 0, 4)], prefix="Shoulder", parent="Bone.3")
     arm = np.array([(0.5, 0, 4), (1.3, 0.2, 4), (2.1, 0.0, 4.1), (2.9, 0.1, 4)])
@@ -191,10 +191,10 @@ def make_crossed():
     return ob, chest, hand
 
 
-def test_arms_reach_their_targets_from_where_the_spine_has_gone_and_rest_while_they_are_muted():
+def test_arms_reach_their_targets_from_where_the_spine_is_and_rest_while_they_are_muted():
     ob, chest, hand = make_crossed()
     rigs.key(ob.chain_ik.chains["Arm"], "mute", {1: False, 10: True, 16: False})
-    before, after = shaken.bettered(ob, {"Bone.3": chest, "Arm.2": hand}, 2.4)
+    before, after = shaken.improve(ob, {"Bone.3": chest, "Arm.2": hand}, 2.4)
     rows = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
     assert np.abs(after.poses - before.poses)[:, rows["Shoulder.0"]].max() > 1e-3
     assert after.acceleration < before.acceleration
@@ -202,7 +202,7 @@ def test_arms_reach_their_targets_from_where_the_spine_has_gone_and_rest_while_t
     np.testing.assert_allclose(after.local[muted], before.local[muted], atol=1e-5)
 
 
-def told(capfd):
+def warnings(capfd):
     return [line for line in capfd.readouterr().out.splitlines() if line.startswith("Warning")]
 
 
@@ -244,31 +244,31 @@ DRAG = lambda ob, _: setattr(ob.chain_ik.chains["Arm"], "solver", "FOLLOW")  # n
         (key_limits, "Arm", "its limits or locks are not the same at all frames", {}),
     ],
 )
-def test_what_cannot_be_bettered_is_baked_frame_by_frame_and_says_so(
+def test_chains_that_cannot_be_improved_are_baked_frame_by_frame_and_say_so(
     change, chain, why, options, capfd
 ):
     ob, _, hand = make_crossed()
     change(ob, hand)
     bpy.context.view_layer.update()
-    before = shaken.played(ob)
+    before = shaken.play(ob)
     shaken.bake(**options)
-    said = f"Warning: Chain '{chain}' is baked frame by frame: {why}"
-    assert any(line.startswith(said) for line in told(capfd))
+    warning = f"Warning: Chain '{chain}' is baked frame by frame: {why}"
+    assert any(line.startswith(warning) for line in warnings(capfd))
     names = {bone.name: i for i, bone in enumerate(ob.pose.bones)}
     tip = {"Spine": "Bone.3", "Arm": "Arm.2"}[chain]
     np.testing.assert_allclose(
-        shaken.played(ob).local[:, names[tip]], before.local[:, names[tip]], atol=1e-5
+        shaken.play(ob).local[:, names[tip]], before.local[:, names[tip]], atol=1e-5
     )
 
 
-def test_what_cannot_be_bettered_for_its_many_bones_says_so(capfd):
+def test_a_chain_with_too_many_bones_to_improve_says_so(capfd):
     shaken.make_tail(count=33)
     shaken.bake()
-    said = "Warning: Chain 'Chain' is baked frame by frame: it has more than 32 bones."
-    assert said in told(capfd)
+    warning = "Warning: Chain 'Chain' is baked frame by frame: it has more than 32 bones."
+    assert warning in warnings(capfd)
 
 
-def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
+def test_a_jump_that_joints_force_is_reported_with_its_frame(capfd):
     ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 1), (0, 0, 2)])
     _, chain = rigs.follow(ob, "Bone.1", (0, 0, 1.2), solver="TWO_BONE", use_limits=True)
     for bone in ("Bone.0", "Bone.1"):
@@ -278,22 +278,22 @@ def test_a_jump_that_joints_force_is_told_with_its_frame(capfd):
     bpy.context.view_layer.update()
     shaken.bake()
     expected = "Chain 'Chain' still jumps at these frames, as no other way leads there: 16"
-    lines = told(capfd)
+    lines = warnings(capfd)
     assert any(line.endswith(expected) for line in lines), lines
 
 
 def test_only_every_fifth_frame_is_keyed_of_the_same_clip():
     ob, _ = shaken.make_tail(solver="CCD")
     shaken.bake(mute=False)
-    every = rigs.keys_of(ob)
+    all_keys = rigs.keys_of(ob)
     shaken.bake(step=5)
     for path, keys in rigs.keys_of(ob).items():
-        known = dict(every[path])
+        known = dict(all_keys[path])
         assert [frame for frame, _ in keys] == [*range(1, shaken.LAST, 5), shaken.LAST]
         np.testing.assert_allclose([known[x] for x, _ in keys], [y for _, y in keys], atol=1e-5)
 
 
-def test_a_clip_that_is_given_up_while_it_is_bettered_leaves_everything_as_it_was():
+def test_a_clip_that_is_stopped_while_it_is_improved_leaves_everything_as_it_was():
     ob, _, _ = make_crossed()
     scene, frames = bpy.context.scene, range(1, shaken.LAST + 1)
     scene.frame_set(5)

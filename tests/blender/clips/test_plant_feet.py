@@ -1,4 +1,4 @@
-"""Plant Feet: feet and hands stand, knees keep their side, all else moves as before."""
+"""Plant Feet: feet and hands stand, knees keep their side, the rest moves as before."""
 
 import bpy
 import numpy as np
@@ -12,7 +12,7 @@ from blender_ik_addon.rig.reading.spec import Anchor
 from blender_ik_addon.rig.reading.world import channels_of
 from tests.blender.body.human_bodies import farthest, make_character, make_human
 from tests.blender.clips import walking
-from tests.blender.clips.walking import forget_controls
+from tests.blender.clips.walking import remove_control_keys
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import give_action
 from tests.blender.setups.saved_rigs import opened
@@ -22,9 +22,10 @@ from tests.core.clips.test_contacts import f1
 
 pytestmark = [pytest.mark.usefixtures("rigify"), pytest.mark.slow, pytest.mark.oldest]
 
-SLIDE, ROUGHER, AGAIN = 1e-4, 1.2, 1e-6
-# What a floor may let through: keys are float32.
-ROUNDING = 1e-5
+# Largest slide in a frame, ratio of accelerations to those before, and change by a second run.
+MAX_SLIDE, MAX_ROUGHNESS, MAX_CHANGE = 1e-4, 1.2, 1e-6
+# Largest depth below a floor, scene units: keys are float32.
+MAX_DEPTH = 1e-5
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def plant(**settings: object) -> None:
 
 
 def test_feet_do_not_slide_and_nothing_gets_rougher_and_all_is_undone_in_one_step(human):
-    """Wherever a mirrored human stands, on one heel or toe too, and though a parent shears it."""
+    """The human is mirrored, a parent shears it, and it also stands on one heel or toe."""
     human.parent = rigs.make_empty("Parent", (0.0, 0.0, 0.0))
     human.parent.scale, human.parent.rotation_euler = (1.0, 1.3, 0.8), (0.0, 0.2, 0.5)
     human.scale, human.rotation_euler.z = (-2.0, 2.0, 2.0), 0.7
@@ -45,15 +46,15 @@ def test_feet_do_not_slide_and_nothing_gets_rougher_and_all_is_undone_in_one_ste
     before = walking.paths_of(human)
     bpy.ops.ed.undo_push(message="before")
     plant()
-    after, slide = walking.paths_of(human), 2.0 * SLIDE
-    assert walking.slides(human, before) > 10 * slide
-    assert walking.slides(human, after) < slide
+    after, max_slide = walking.paths_of(human), 2.0 * MAX_SLIDE
+    assert walking.slides(human, before) > 10 * max_slide
+    assert walking.slides(human, after) < max_slide
     for name, path in before.items():
         # Knees stay on their side.
         assert np.abs(after[name] - path).max() < 0.15, name
-        assert walks.acceleration(after[name]) <= ROUGHER * walks.acceleration(path), name
+        assert walks.acceleration(after[name]) <= MAX_ROUGHNESS * walks.acceleration(path), name
     assert not any(chain.mute for chain in human.chain_ik.chains)
-    # The controls of toes are carried by those of feet, and are where toes are.
+    # The controls of feet carry those of toes, so these are where the toes are.
     assert max(human.chain_ik.chains[f"Toe.{side}"].residual for side in walking.SIDES) < 1e-3
     kinds = np.concatenate([walking.planted(human, f"Leg.{side}") for side in walking.SIDES])
     assert {1, 2, 3} <= set(kinds.tolist())
@@ -66,46 +67,46 @@ def test_feet_do_not_slide_and_nothing_gets_rougher_and_all_is_undone_in_one_ste
     assert "Walk (unplanted)" not in bpy.data.actions
 
 
-def test_what_was_planted_is_baked_as_a_clip_with_all_its_chains(human, capfd):
+def test_a_planted_walk_is_baked_as_a_clip_with_all_its_chains(human, capfd):
     plant()
     before = walking.paths_of(human)
     capfd.readouterr()
     press(bpy.ops.pose.chain_ik_bake, which="ALL", method="CLIP")
-    # Toes have no way to make good what a leg's last digits move them by.
+    # Toes cannot correct rounding errors of legs, and must not be baked by frames for that.
     assert "frame by frame" not in capfd.readouterr().out
     after = walking.paths_of(human)
-    assert walking.slides(human, after) < SLIDE
+    assert walking.slides(human, after) < MAX_SLIDE
     for name in ("heel.L", "heel.R", "toe.L", "toe.R", "hips", "head"):
         np.testing.assert_allclose(after[name], before[name], atol=2e-5, err_msg=name)
 
 
-def test_run_again_nothing_moves_keys_of_planted_are_taken_and_the_clip_is_kept(human):
+def test_a_second_run_moves_nothing_reads_keys_of_planted_and_keeps_the_input_clip(human):
     before = walking.paths_of(human)
     plant()
     once = walking.paths_of(human)
     plant()
     twice = walking.paths_of(human)
     for name, path in once.items():
-        np.testing.assert_allclose(twice[name], path, atol=AGAIN)
+        np.testing.assert_allclose(twice[name], path, atol=MAX_CHANGE)
     settings, kinds = human.chain_ik.chains["Leg.L"], walking.planted(human, "Leg.L")
     settings.planted = "FOOT"
     settings.keyframe_insert("planted", frame=int(np.flatnonzero(kinds == 0)[3]) + 1)
-    wanted = walking.planted(human, "Leg.L")
-    assert (wanted != kinds).sum() > 3
+    expected = walking.planted(human, "Leg.L")
+    assert (expected != kinds).sum() > 3
     plant()
-    np.testing.assert_array_equal(walking.planted(human, "Leg.L"), wanted)
-    assert walking.slides(human, walking.paths_of(human)) < SLIDE
-    kept = bpy.data.actions["Walk (unplanted)"]
-    assert kept.users
-    give_action(human, kept)
+    np.testing.assert_array_equal(walking.planted(human, "Leg.L"), expected)
+    assert walking.slides(human, walking.paths_of(human)) < MAX_SLIDE
+    clip = bpy.data.actions["Walk (unplanted)"]
+    assert clip.users
+    give_action(human, clip)
     for chain in human.chain_ik.chains:
         chain.mute = True
     for name, path in walking.paths_of(human).items():
-        np.testing.assert_allclose(path, before[name], atol=AGAIN)
-    # It is never written to.
+        np.testing.assert_allclose(path, before[name], atol=MAX_CHANGE)
+    # The input clip is never changed.
     plant()
-    assert human.animation_data.action != kept
-    assert "chain_ik_clip" not in kept
+    assert human.animation_data.action != clip
+    assert "chain_ik_clip" not in clip
 
 
 def test_feet_stand_on_a_floor_and_never_pass_it(human):
@@ -115,32 +116,32 @@ def test_feet_stand_on_a_floor_and_never_pass_it(human):
     for side in walking.SIDES:
         kinds = walking.planted(human, f"Leg.{side}")
         heel = after[f"heel.{side}"][:, 2] - 0.02
-        assert heel.min() > -ROUNDING
-        np.testing.assert_allclose(heel[kinds == 3], 0.0, atol=ROUNDING)
+        assert heel.min() > -MAX_DEPTH
+        np.testing.assert_allclose(heel[kinds == 3], 0.0, atol=MAX_DEPTH)
         toe = after[f"toe.{side}"][:, 2] - 0.02
         np.testing.assert_allclose(toe[kinds == 3], 0.0167, atol=1e-3)
-    assert walking.slides(human, after) < SLIDE
+    assert walking.slides(human, after) < MAX_SLIDE
 
 
-def test_hips_give_way_for_a_leg_that_would_straighten(human):
+def test_hips_go_down_for_a_leg_that_would_straighten(human):
     human.chain_ik.body.floor = rigs.make_empty("Floor", (0.0, 0.0, -0.1))
     before = walking.paths_of(human)
     plant()
     after = walking.paths_of(human)
     down = before["hips"][:, 2] - after["hips"][:, 2]
     assert 0.02 < down.max() < 0.15
-    assert walking.slides(human, after) < SLIDE
-    assert walks.acceleration(after["hips"]) <= ROUGHER * walks.acceleration(before["hips"])
+    assert walking.slides(human, after) < MAX_SLIDE
+    assert walks.acceleration(after["hips"]) <= MAX_ROUGHNESS * walks.acceleration(before["hips"])
     plant(use_hips=False)
-    kept = walking.paths_of(human)["hips"]
-    np.testing.assert_allclose(kept[:, 2], before["hips"][:, 2], atol=AGAIN)
+    hips = walking.paths_of(human)["hips"]
+    np.testing.assert_allclose(hips[:, 2], before["hips"][:, 2], atol=MAX_CHANGE)
 
 
 def test_a_body_whose_hips_go_down_moves_nothing_but_them_and_its_legs(human):
-    """Though chains were live before, and arms hang straight and are rolled."""
+    """Chains were live before, and arms hang straight and are rolled."""
     human.chain_ik.body.floor = rigs.make_empty("Floor", (0.0, 0.0, -0.1))
     press(bpy.ops.pose.chain_ik_body)
-    forget_controls(human, "arm.")
+    remove_control_keys(human, "arm.")
     for side in walking.SIDES:
         upper, lower = (human.pose.bones[f"{name}.{side}"] for name in ("upper_arm", "forearm"))
         between = lower.bone.matrix_local.inverted() @ upper.bone.matrix_local
@@ -158,33 +159,33 @@ def test_a_body_whose_hips_go_down_moves_nothing_but_them_and_its_legs(human):
 
 
 def turns_above(human: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return how the bones of a human but for its legs are turned, frame by frame."""
-    found: dict[str, list[Matrix]] = {}
+    """Return matrices (F, 3, 3) of spine, shoulders, arms and hands at all frames, by bone."""
+    rotations: dict[str, list[Matrix]] = {}
     for frame in range(1, bpy.context.scene.frame_end + 1):
         bpy.context.scene.frame_set(frame)
         for bone in human.pose.bones:
             if bone.name.startswith(("spine", "shoulder", "upper_arm", "forearm", "hand")):
-                found.setdefault(bone.name, []).append(bone.matrix.to_3x3())
-    return {name: np.array(turns) for name, turns in found.items()}
+                rotations.setdefault(bone.name, []).append(bone.matrix.to_3x3())
+    return {name: np.array(turns) for name, turns in rotations.items()}
 
 
-def test_on_a_platform_feet_go_along_with_it(human):
+def test_on_a_platform_feet_move_with_it(human):
     raft = rigs.make_empty("Raft")
     rigs.key(raft, "location", {1: (0.0, 0.0, 0.0), 60: (2.0, 0.7, 0.3)})
     human.parent = raft
     plant(relative_to="Raft")
     after, frames = walking.paths_of(human), range(1, bpy.context.scene.frame_end + 1)
-    places = np.array([[each.evaluate(frame) for each in rigs.curves_of(raft)] for frame in frames])
-    seen = {name: path - places for name, path in after.items()}
-    assert walking.slides(human, seen) < SLIDE
-    assert walking.slides(human, after) > 10 * SLIDE
+    move = np.array([[curve.evaluate(frame) for curve in rigs.curves_of(raft)] for frame in frames])
+    relative = {name: path - move for name, path in after.items()}
+    assert walking.slides(human, relative) < MAX_SLIDE
+    assert walking.slides(human, after) > 10 * MAX_SLIDE
 
 
 FRAMES = range(1, 31)
 
 
 def test_a_leg_that_kicks_high_nearly_straight_turns_as_in_the_clip():
-    # It swings past the direction where the side that it carries turns over.
+    # The leg swings past the direction where the side that it carries flips.
     human = lift([(0.1 - 0.25 * max(0, frame - 10), 0.0, 0.05) for frame in FRAMES], 0.06)
     bones = human.pose.bones
     before = largest_turn(bones["thigh.L"])
@@ -193,18 +194,18 @@ def test_a_leg_that_kicks_high_nearly_straight_turns_as_in_the_clip():
     assert largest_turn(bones["thigh.L"]) < 1.02 * before
 
 
-def test_a_leg_that_turns_about_itself_does_not_go_the_long_way_round_between_frames():
+def test_a_leg_that_turns_about_its_axis_takes_the_short_way_between_frames():
     human = lift([(0.1, 0.2 * max(0, frame - 10), 0.05) for frame in FRAMES], 0.8)
     press(bpy.ops.pose.chain_ik_plant)
     path = f"chain_ik.chains[{human.chain_ik.chains.find('Leg.L')}].pole_angle"
-    (curve,) = (each for each in rigs.curves_of(human) if each.data_path == path)
+    (curve,) = (fcurve for fcurve in rigs.curves_of(human) if fcurve.data_path == path)
     angles = np.array([point.co[1] for point in curve.keyframe_points])
     assert np.abs(angles).max() > np.pi
     assert np.abs(np.diff(angles)).max() < 1.0
 
 
 def lift(thighs: list[tuple[float, float, float]], knee: float) -> bpy.types.Object:
-    """Return a human whose left foot stands up to frame 9, and whose thigh then turns so."""
+    """Return a human with keyed angles of its left leg, whose foot stands up to frame 9."""
     human = opened(make_human)
     leg, bones = human.chain_ik.chains["Leg.L"], human.pose.bones
     bpy.context.scene.frame_end = FRAMES[-1]
@@ -229,12 +230,12 @@ def largest_turn(bone: bpy.types.PoseBone) -> float:
 
 
 def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray]:
-    found = {name: [] for name in bones}
-    for frame in STEPPED:
+    paths = {name: [] for name in bones}
+    for frame in STEP_FRAMES:
         bpy.context.scene.frame_set(frame)
         for name, bone in bones.items():
-            found[name].append(ob.matrix_world @ ob.pose.bones[bone].head)
-    return {name: np.array(path) for name, path in found.items()}
+            paths[name].append(ob.matrix_world @ ob.pose.bones[bone].head)
+    return {name: np.array(path) for name, path in paths.items()}
 
 
 @pytest.mark.parametrize(
@@ -255,10 +256,10 @@ def test_on_hands_alone_hands_stand_and_feet_do_not():
     world = ob.matrix_world
     for side in "LR":
         shoulder, hand = (ob.pose.bones[f"{name}.{side}"] for name in ("upper_arm", "hand"))
-        way = world @ shoulder.head - world @ hand.head - Vector((0.0, 0.0, 0.35))
+        offset = world @ shoulder.head - world @ hand.head - Vector((0.0, 0.0, 0.35))
         control = control_above(Anchor(ob, ob.chain_ik.chains[f"Arm.{side}"].subtarget))
         moved = ob.pose.bones[control.bone]
-        moved.matrix = world.inverted() @ Matrix.Translation(way) @ world @ moved.matrix
+        moved.matrix = world.inverted() @ Matrix.Translation(offset) @ world @ moved.matrix
     rigs.updated()
     check_planted(ob, {"Arm": "hand"}, step(ob, ("Arm",)))
     assert walking.planted(ob, "Leg.L") is None
@@ -268,7 +269,7 @@ def test_on_hands_alone_hands_stand_and_feet_do_not():
 def check_planted(
     ob: bpy.types.Object, feet: dict[str, str], stands: dict[str, np.ndarray]
 ) -> None:
-    """Plant feet that skate: they stand when they are to, and move as smoothly as before."""
+    """Plant feet that skate; check when they stand, and that they move as smoothly as before."""
     bones = {f"{limb}.{side}": f"{bone}.{side}" for limb, bone in feet.items() for side in "LR"}
     before = ends_of(ob, bones)
     press(bpy.ops.pose.chain_ik_plant)
@@ -277,7 +278,7 @@ def check_planted(
         kinds = walking.planted(ob, name)
         assert f1(kinds == 3, stands[name]) >= 0.97
         both = (kinds[1:] == 3) & (kinds[:-1] == 3)
-        steps = [np.linalg.norm(np.diff(each[name], axis=0), axis=1) for each in (before, after)]
+        steps = [np.linalg.norm(np.diff(ends[name], axis=0), axis=1) for ends in (before, after)]
         assert steps[0][both].max() > 5e-4 * height_of(ob)
         assert steps[1][both].max() < 1e-4
         assert walks.acceleration(after[name]) <= 1.2 * walks.acceleration(before[name])
@@ -296,70 +297,70 @@ def test_people_who_share_an_action_are_planted_one_by_one(human):
         select_objects(active=human)
         plant()
         after = walking.paths_of_all(people)
-        assert walking.slides(human, after[row]) < SLIDE
-        assert farthest(after[row], before[row]) > 10 * SLIDE
-        assert farthest(after[1 - row], before[1 - row]) <= AGAIN
+        assert walking.slides(human, after[row]) < MAX_SLIDE
+        assert farthest(after[row], before[row]) > 10 * MAX_SLIDE
+        assert farthest(after[1 - row], before[1 - row]) <= MAX_CHANGE
         before = after
     assert people[0].animation_data.action != people[1].animation_data.action
 
 
-STEPPED, STAND, SKATE, SPEED = range(1, 37), 0.6, 0.08, 0.4
-"""A foot stands for this share of its step, of a second, and skates by that share of its way.
+STEP_FRAMES, STAND, SKATE, SPEED = range(1, 37), 0.6, 0.08, 0.4
+"""Frames of a walk; shares of a step, a second, that a foot stands, and of its way that it skates.
 
-Bodies go so many of their heights a second: their limbs reach that far.
+The speed is in heights of the body a second: limbs reach that far.
 """
 
 
 def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> dict[str, np.ndarray]:
-    """Key the bones of a body that has its chains; neither a chain nor a control has keys then.
+    """Key a walk on the bones of a body with chains; chains and controls have no keys afterwards.
 
-    Limbs whose names hold one of these words step from where they are, all others go along.
+    Limbs whose names contain one of these words step from their places, others move with the body.
 
     Returns:
-        At which frames these stand, by the names of their chains.
+        Whether a limb that steps stands, at all frames, by the name of its chain.
     """
     scene, chains = bpy.context.scene, ob.chain_ik.chains
-    scene.render.fps, scene.frame_end = 30, STEPPED[-1]
+    scene.render.fps, scene.frame_end = 30, STEP_FRAMES[-1]
     height, root = height_of(ob), Anchor(ob, ob.chain_ik.body.root)
-    legs = [each.name for each in chains if any(limb in each.name for limb in limbs)]
-    controls = {each.name: control_above(Anchor(each.target, each.subtarget)) for each in chains}
+    legs = [chain.name for chain in chains if any(limb in chain.name for limb in limbs)]
+    controls = {limb.name: control_above(Anchor(limb.target, limb.subtarget)) for limb in chains}
     stands: dict[str, list[bool]] = {name: [] for name in legs}
     rest = {
-        each: each.object.matrix_world
-        @ (each.object.pose.bones[each.bone].matrix if each.bone else Matrix())
-        for each in (*controls.values(), root)
+        anchor: anchor.object.matrix_world
+        @ (anchor.object.pose.bones[anchor.bone].matrix if anchor.bone else Matrix())
+        for anchor in (*controls.values(), root)
     }
     scene.chain_ik.use_live = False
-    for frame in STEPPED:
+    for frame in STEP_FRAMES:
         scene.frame_set(frame)
         time = (frame - 1) / 30.0
         body = Vector((0.0, -SPEED * (1.0 + SKATE) * time, -0.03)) * height
         _put(root, Matrix.Translation(body) @ rest[root], frame)
         for name, control in controls.items():
-            way = body
+            offset = body
             if name in legs:
                 number, phase = divmod(time + 0.25 * legs.index(name), 1.0)
                 x = max(0.0, (phase - STAND) / (1.0 - STAND))
                 stands[name].append(x == 0.0)
-                gone = number + x**3 * (10.0 - 15.0 * x + 6.0 * x * x) - 0.25 * legs.index(name)
+                steps = number + x**3 * (10.0 - 15.0 * x + 6.0 * x * x) - 0.25 * legs.index(name)
                 up = 0.08 * np.sin(np.pi * x) ** 2
-                way = Vector((0.0, -SPEED * (gone + 0.3 + SKATE * time), up)) * height
-            _put(control, Matrix.Translation(way) @ rest[control], frame)
+                offset = Vector((0.0, -SPEED * (steps + 0.3 + SKATE * time), up)) * height
+            _put(control, Matrix.Translation(offset) @ rest[control], frame)
     scene.chain_ik.use_live = True
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
     for owner in {ob, *(control.object for control in controls.values())}:
-        forget_controls(owner, "Target" if owner == ob else "")
-    return {name: np.array(told) for name, told in stands.items()}
+        remove_control_keys(owner, "Target" if owner == ob else "")
+    return {name: np.array(flags) for name, flags in stands.items()}
 
 
 def height_of(ob: bpy.types.Object) -> float:
-    """Return how high a body is as it stands; the dimensions of its object count controls."""
+    """Return the height of a body by its deform bones; dimensions of objects include controls."""
     spots = [ob.matrix_world @ bone.head for bone in ob.pose.bones if bone.bone.use_deform]
     return float(np.ptp([spot.z for spot in spots]))
 
 
 def _put(anchor: Anchor, matrix: Matrix, frame: int) -> None:
-    # What it goes along with has been moved just now.
+    # The space of the control has just moved.
     bpy.context.view_layer.update()
     move_to(anchor, np.array(matrix))
     moved = channels_of(anchor)

@@ -1,4 +1,4 @@
-"""Plant Feet where it cannot be done: one clear sentence each, and nothing is lost."""
+"""Plant Feet where it is impossible: one clear sentence, and nothing is lost."""
 
 import re
 
@@ -16,15 +16,15 @@ from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, refusal, select_objects, state
 
 LAST = 40
-STANDS = {1: (0.5, 0.2, 0.1), 15: (0.5, 0.2, 0.1), 20: (0.8, 0.2, 0.5), 25: (1.1, 0.2, 0.1)}
+TARGET_KEYS = {1: (0.5, 0.2, 0.1), 15: (0.5, 0.2, 0.1), 20: (0.8, 0.2, 0.5), 25: (1.1, 0.2, 0.1)}
 
 
 def make_leg(name: str = "Rig") -> tuple[bpy.types.Object, bpy.types.Object]:
     """Return a limb that hangs from above, and its target, which stands, slides and steps."""
     bpy.context.scene.frame_end = LAST
     ob = rigs.make_rig([(0.8, 0.0, 1.2), (0.9, -0.2, 0.6), (0.8, 0.0, 0.0)], name)
-    target, _ = rigs.follow(ob, "Bone.1", STANDS[1], empty=f"{name} Target", name="Leg")
-    rigs.key(target, "location", STANDS | {LAST: (1.1, 0.25, 0.1), 15: (0.5, 0.25, 0.1)})
+    target, _ = rigs.follow(ob, "Bone.1", TARGET_KEYS[1], empty=f"{name} Target", name="Leg")
+    rigs.key(target, "location", TARGET_KEYS | {LAST: (1.1, 0.25, 0.1), 15: (0.5, 0.25, 0.1)})
     select_objects(active=ob)
     return ob, target
 
@@ -39,18 +39,18 @@ def tails(ob: bpy.types.Object) -> np.ndarray:
 
 
 def everything() -> object:
-    """Return the state of the file, with its actions, what they key and what they remember."""
+    """Return the state of the file, and users, custom properties and keys of its actions."""
     keyed = {}
     for action in bpy.data.actions:
         slots = getattr(action, "slots", None) or [None]
         bags = [bag for slot in slots for bag in bags_of_action(action, slot)]
-        found = {
+        keys = {
             (curve.data_path, curve.array_index): str([key.co for key in curve.keyframe_points])
             for bag in bags
             for curve in bag.fcurves
         }
-        known = {name: str(getattr(value, "to_dict", str)()) for name, value in action.items()}
-        keyed[action.name] = (action.users, known, found)
+        properties = {name: str(getattr(value, "to_dict", str)()) for name, value in action.items()}
+        keyed[action.name] = (action.users, properties, keys)
     return state(), keyed
 
 
@@ -70,18 +70,18 @@ def test_a_limb_that_is_one_point_stands(leg):
 
 
 @pytest.mark.skipif(not hasattr(bpy.types, "ActionSlot"), reason="slots came with Blender 4.4")
-def test_a_rig_and_a_target_that_share_an_action_share_what_is_made_of_it(leg):
+def test_a_rig_and_a_target_that_share_an_action_share_the_planted_one(leg):
     ob, target = leg
     rigs.key(ob, "location", {1: (0.0, 0.0, 0.0)})
-    own, shared = ob.animation_data, target.animation_data.action
-    own.action = shared
-    own.action_slot = shared.slots.new(id_type="OBJECT", name="Rig")
+    data, shared = ob.animation_data, target.animation_data.action
+    data.action = shared
+    data.action_slot = shared.slots.new(id_type="OBJECT", name="Rig")
     rigs.key(ob, "location", {1: (0.0, 0.0, 0.0)})
     press(bpy.ops.pose.chain_ik_plant)
-    kept = own.action["chain_ik_clip"]
-    assert own.action == target.animation_data.action
-    assert [each for each in bpy.data.actions if each.name.endswith("(unplanted)")] == [kept]
-    assert len(kept.slots) == 2
+    clip = data.action["chain_ik_clip"]
+    assert data.action == target.animation_data.action
+    assert [item for item in bpy.data.actions if item.name.endswith("(unplanted)")] == [clip]
+    assert len(clip.slots) == 2
 
 
 def test_a_chain_whose_influence_has_keys_plays_as_it_did_and_is_live_afterwards(leg):
@@ -92,16 +92,16 @@ def test_a_chain_whose_influence_has_keys_plays_as_it_did_and_is_live_afterwards
     assert ob.chain_ik.chains[0].influence == 1.0
 
 
-def test_a_limb_too_short_for_its_contact_is_told(leg, capfd):
+def test_a_limb_too_short_for_its_contact_is_reported(leg, capfd):
     ob, _ = leg
     rigs.key(ob, "location", {1: (0.0, 0.0, 0.0), LAST: (1.5, 0.0, 0.0)})
     rigs.key(ob.chain_ik.chains[0], "planted", {1: "TOE"})
     press(bpy.ops.pose.chain_ik_plant)
-    told = capfd.readouterr().out
-    (runs,) = re.findall(r"Chain 'Leg' is too short for its contacts at frames (.*):", told)
-    ends = [int(each) for run in runs.split(", ") for each in run.split("-")]
-    way = tails(ob)
-    off = np.linalg.norm(way - np.median(way, axis=0), axis=1)
+    printed = capfd.readouterr().out
+    (runs,) = re.findall(r"Chain 'Leg' is too short for its contacts at frames (.*):", printed)
+    ends = [int(frame) for run in runs.split(", ") for frame in run.split("-")]
+    path = tails(ob)
+    off = np.linalg.norm(path - np.median(path, axis=0), axis=1)
     is_off = np.zeros(LAST, dtype=bool)
     for first, last in zip(ends[::2], ends[1::2], strict=True):
         is_off[first - 1 : last] = True
@@ -129,7 +129,7 @@ REFUSALS = [
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("spoil", "settings", "words"), REFUSALS)
-def test_what_cannot_be_planted_is_said_and_stays(leg, spoil, settings, words):
+def test_a_refusal_says_why_and_changes_nothing(leg, spoil, settings, words):
     ob, target = leg
     if spoil is not None:
         spoil(ob, target)
@@ -143,15 +143,15 @@ def test_what_cannot_be_planted_is_said_and_stays(leg, spoil, settings, words):
 
 
 @pytest.mark.parametrize(("steps", "is_again"), [(0, False), (20, False), (20, True)])
-def test_given_up_nothing_has_changed(leg, steps, is_again):
+def test_a_run_that_is_stopped_changes_nothing(leg, steps, is_again):
     ob, _ = leg
     if is_again:
         press(bpy.ops.pose.chain_ik_plant)
     bpy.context.scene.frame_set(3)
-    before, way = everything(), tails(ob)
+    before, path = everything(), tails(ob)
     bpy.context.scene.frame_set(3)
     chains = {0: chain_spec(ob.chain_ik.chains[0])}
-    # The clip that is kept has no keys of these hips.
+    # The stored input clip has no keys of these hips.
     planting = PlantingOptions(range(1, LAST + 1), root="Bone.0" if is_again else "")
     work = plant(bpy.context.scene, ob, chains, planting)
     for _ in range(steps):
@@ -159,7 +159,7 @@ def test_given_up_nothing_has_changed(leg, steps, is_again):
     work.close()
     rigs.updated()
     assert everything() == before
-    np.testing.assert_allclose(tails(ob), way, atol=1e-6)
+    np.testing.assert_allclose(tails(ob), path, atol=1e-6)
 
 
 def test_a_rig_that_has_changed_meanwhile_is_left_alone(leg):

@@ -1,4 +1,4 @@
-"""A human that walks by formula, as motion capture has it: keys on bones, feet that skate."""
+"""A human that walks by a formula, like motion capture: keys on bones, feet that skate."""
 
 import bpy
 import numpy as np
@@ -16,7 +16,7 @@ HEEL = (0.0459, 0.0)
 
 
 def make() -> bpy.types.Object:
-    """Return a metarig with Set Up Limbs whose bones walk; no chain and no control has keys."""
+    """Return a metarig with Set Up Limbs whose bones walk; chains and controls have no keys."""
     human, scene = make_character(), bpy.context.scene
     bpy.context.view_layer.update()
     walk = walks.walk(SEED, RATE, SECONDS)
@@ -39,19 +39,19 @@ def make() -> bpy.types.Object:
             _key(human.pose.bones[f"Leg Target.{side}"], frame)
     scene.chain_ik.use_live = True
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
-    forget_controls(human)
+    remove_control_keys(human)
     human.animation_data.action.name = "Walk"
     for side in SIDES:
         human.pose.bones[f"Leg Target.{side}"].matrix_basis.identity()
     return human
 
 
-def forget_controls(owner: bpy.types.Object, what: str = "Target") -> None:
-    """Remove the keys of an object whose paths have a word, as those of all controls have."""
+def remove_control_keys(owner: bpy.types.Object, word: str = "Target") -> None:
+    """Remove F-curves of an object with a word in their paths; "Target" is in those of controls."""
     data = owner.animation_data
     for bag in bags_of_action(data.action, getattr(data, "action_slot", None)):
         for curve in list(bag.fcurves):
-            if what in curve.data_path:
+            if word in curve.data_path:
                 bag.fcurves.remove(curve)
 
 
@@ -80,15 +80,15 @@ Paths = dict[str, np.ndarray]
 
 
 def paths_of(human: bpy.types.Object) -> Paths:
-    """Return the ways of heels, toes, knees, hands and hips, world space, by name."""
+    """Return the paths of heels, toes, knees, hips and head, world space, by name."""
     return paths_of_all([human])[0]
 
 
 def paths_of_all(people: list[bpy.types.Object]) -> list[Paths]:
-    scene, found = bpy.context.scene, [dict[str, list[Vector]]() for _ in people]
+    scene, all_paths = bpy.context.scene, [dict[str, list[Vector]]() for _ in people]
     for frame in range(scene.frame_start, scene.frame_end + 1):
         scene.frame_set(frame)
-        for human, paths in zip(people, found, strict=True):
+        for human, paths in zip(people, all_paths, strict=True):
             bones = human.pose.bones
             spots = {"hips": bones["spine"].head, "head": bones["spine.006"].tail}
             for side in SIDES:
@@ -98,13 +98,13 @@ def paths_of_all(people: list[bpy.types.Object]) -> list[Paths]:
                 spots[f"knee.{side}"] = bones[f"shin.{side}"].head
             for name, spot in spots.items():
                 paths.setdefault(name, []).append(human.matrix_world @ spot)
-    return [{name: np.array(path) for name, path in paths.items()} for paths in found]
+    return [{name: np.array(path) for name, path in paths.items()} for paths in all_paths]
 
 
 def planted(human: bpy.types.Object, chain: str) -> np.ndarray | None:
-    """Return what the keys of a chain say of what stands, frame by frame; None without."""
+    """Return the keyed ``planted`` of a chain at all frames, or None without keys."""
     scene, path = bpy.context.scene, human.chain_ik.chains[chain].path_from_id("planted")
-    curve = next((each for each in curves(human) if each.data_path == path), None)
+    curve = next((fcurve for fcurve in curves(human) if fcurve.data_path == path), None)
     if curve is None:
         return None
     assert {point.interpolation for point in curve.keyframe_points} == {"CONSTANT"}
@@ -113,7 +113,7 @@ def planted(human: bpy.types.Object, chain: str) -> np.ndarray | None:
 
 
 def slides(human: bpy.types.Object, paths: dict[str, np.ndarray]) -> float:
-    """Return the longest way in a frame of what stands, in scene units."""
+    """Return the largest move in a frame of heels and toes that stand, in scene units."""
     longest = []
     for side in SIDES:
         kinds = planted(human, f"Leg.{side}")

@@ -1,4 +1,4 @@
-"""Rigify's human whose feet roll, and what is asked of it."""
+"""Rigify's human whose feet roll, and functions that read and change it."""
 
 from collections.abc import Callable, Sequence
 from math import radians
@@ -18,7 +18,7 @@ ROLL, BANK = "Foot Roll", "Foot Bank"
 
 
 def control_of(ob: bpy.types.Object, chain: str) -> str:
-    """Return the bone that people move for a chain's target to move."""
+    """Return the control bone that an animator moves to move a chain's target."""
     bone = ob.data.bones[ob.chain_ik.chains[chain].subtarget]
     while MECHANISM in bone.collections:
         bone = bone.parent
@@ -26,7 +26,7 @@ def control_of(ob: bpy.types.Object, chain: str) -> str:
 
 
 def make_human(*, down: float = 0.12, scale: Sequence[float] = (1, 1, 1)) -> bpy.types.Object:
-    """Return Rigify's human with controls, its knees bent; its object may be scaled."""
+    """Return Rigify's human with controls and bent knees, on an object with this scale."""
     ob = add_rig("human")
     rigs.change(ob, scale=scale)
     press(setup, control="BONE")
@@ -54,13 +54,12 @@ def activate(ob: bpy.types.Object, chain: str) -> None:
 
 
 def press_for(ob: bpy.types.Object, chain: str, button: Callable, **settings: object) -> None:
-    """Make a chain the active one, and press a button."""
     activate(ob, chain)
     press(button, **settings)
 
 
-def off(before: dict[str, np.ndarray], after: dict[str, np.ndarray], *bones: str) -> float:
-    """Return how far bones have moved, as numbers of their matrices; all where none is named."""
+def moved_by(before: dict[str, np.ndarray], after: dict[str, np.ndarray], *bones: str) -> float:
+    """Return the largest change of a matrix entry of these bones; of all if none is named."""
     return max(float(np.abs(after[name] - before[name]).max()) for name in bones or before)
 
 

@@ -1,4 +1,4 @@
-"""Controls deleted that others go along with: those keep their motion, and nothing is left over."""
+"""Deleted controls that are spaces of others: these keep their motion, and nothing is left over."""
 
 import bpy
 import numpy as np
@@ -38,26 +38,26 @@ def make_carried(kind: str) -> bpy.types.Object:
         ("EMPTY", ((10, "Body.0"), (24, "Body.1"))),
     ],
 )
-def test_what_goes_along_with_a_deleted_control_keeps_its_motion(kind, switches):
+def test_a_control_whose_space_is_deleted_keeps_its_motion(kind, switches):
     ob = make_carried(kind)
     for frame, space in switches:
         rigs.go_to(frame)
         press(spaces.switch, space=space)
-    before = spaces.played(ob)
+    before = spaces.target_matrices(ob)
     ob.chain_ik.active_index = 1
     rigs.go_to(7)
     press(remove, delete_controls=True)
     assert bpy.context.scene.frame_current == 7
-    for frame, matrix in spaces.played(ob).items():
-        np.testing.assert_allclose(matrix, before[frame], atol=spaces.MOST, err_msg=str(frame))
+    for frame, matrix in spaces.target_matrices(ob).items():
+        np.testing.assert_allclose(matrix, before[frame], atol=spaces.MAX_MOVE, err_msg=str(frame))
     control = spaces.control_of(ob, "TARGET")
     assert len(control.constraints) == len(switches)
-    influences = [each for each in rigs.curves_of(control.id_data) if "influence" in each.data_path]
-    assert len(influences) == len(control.constraints)
+    curves = [curve for curve in rigs.curves_of(control.id_data) if "influence" in curve.data_path]
+    assert len(curves) == len(control.constraints)
 
 
 def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify, capfd):
-    """Other actions lose what the root has moved there, and it is said once."""
+    """Other actions lose what the root moved in them, and one warning says so."""
     ob = make_character("human")
     rigs.key(ob.pose.bones["Root"], "location", {1: (0.0, 0.0, 0.0), 20: (0.0, 1.0, 0.0)})
     other = ob.animation_data.action.copy()
@@ -74,10 +74,10 @@ def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify
         rigs.go_to(frame)
         after = places(ob)
         for name in ("spine", "hand.L", "foot.R", "spine.006"):
-            np.testing.assert_allclose(after[name], bones[name], atol=spaces.MOST, err_msg=name)
+            np.testing.assert_allclose(after[name], bones[name], atol=spaces.MAX_MOVE, err_msg=name)
 
 
-def test_where_the_motion_could_not_be_kept_nothing_is_deleted():
+def test_nothing_is_deleted_if_the_motion_cannot_be_kept():
     ob = make_carried("BONE")
     ob.chain_ik.active_index = 1
     ob.animation_data.action_influence = 0.5
@@ -95,17 +95,19 @@ def make_keyed_arms() -> bpy.types.Object:
 
 
 def keyed_bones(ob: bpy.types.Object) -> set[str]:
-    return {each.data_path.split('"')[1] for each in rigs.curves_of(ob)}
+    return {curve.data_path.split('"')[1] for curve in rigs.curves_of(ob)}
 
 
-def test_keys_of_a_deleted_control_go_from_nla_as_well_and_stay_where_others_play_them(rigify):
+def test_keys_of_a_deleted_control_are_removed_in_the_nla_too_unless_others_play_them(rigify):
     ob = opened(make_keyed_arms)
     for name in ("Arm Target.L", "Arm Target.R"):
         ob.pose.bones[name].driver_add("scale", 0).driver.expression = "1.0"
     bpy.ops.ed.undo_push(message="before")
     press(remove, delete_controls=True)
     assert keyed_bones(ob) == {"spine", "Arm Target.R"}
-    assert {each.data_path.split('"')[1] for each in ob.animation_data.drivers} == {"Arm Target.R"}
+    assert {driver.data_path.split('"')[1] for driver in ob.animation_data.drivers} == {
+        "Arm Target.R"
+    }
     bpy.ops.ed.undo()
     assert keyed_bones(bpy.context.object) == {"spine", "Arm Target.R", "Arm Target.L"}
 
@@ -141,5 +143,5 @@ def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify
     while ob.chain_ik.chains:
         press(remove, delete_controls=True)
     assert not {"Root", "Arm Target.L"} & set(ob.data.bones.keys())
-    # It holds something of a person.
+    # A collection that contains one of the user stays.
     assert ob.data.collections_all["Mine"].parent.name == "Chain IK Controls"

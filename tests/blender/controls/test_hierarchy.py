@@ -1,4 +1,4 @@
-"""Controls of a body hang on each other, are as large as what they move, and clear of others."""
+"""Controls of a body: their spaces, their sizes, and that they do not overlap."""
 
 import itertools
 
@@ -25,7 +25,7 @@ def _world(ob: bpy.types.Object) -> dict[str, np.ndarray]:
 
 
 def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return where bones are, world space, as a share of the size of the body."""
+    """Return the heads of all bones, world space, as shares of the size of the body."""
     size = max(max(map(abs, bone.head_local)) for bone in ob.data.bones if bone.use_deform)
     return {name: matrix[:3, 3] / size for name, matrix in _world(ob).items()}
 
@@ -34,20 +34,20 @@ def spaces(ob: bpy.types.Object) -> dict[str, str]:
     return {chain.name: chain.space for chain in ob.chain_ik.chains}
 
 
-def offered(ob: bpy.types.Object, chain: str) -> list[str]:
+def space_bones(ob: bpy.types.Object, chain: str) -> list[str]:
     control = ob.pose.bones[ob.chain_ik.chains[chain].subtarget]
-    return [each.targets[0].subtarget for each in control.constraints]
+    return [constraint.targets[0].subtarget for constraint in control.constraints]
 
 
 def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
     ob = make_character("human", kinds={"ARM", "LEG", "SPINE", "NECK", "FINGER"})
-    found = spaces(ob)
+    used = spaces(ob)
     chest, head = "Spine Target", "Neck Target"
-    assert (found["Spine"], found["Neck"]) == ("spine", chest)
-    assert {found[name] for name in ("Arm.L", "Arm.R", "Leg.L", "Leg.R")} == {"Root"}
-    assert (found["Thumb.L"], found["Pinky.R"]) == ("Arm Target.L", "Arm Target.R")
-    assert set(offered(ob, "Arm.L")) == {"Root", "spine", chest, head}
-    assert set(offered(ob, "Neck")) == {chest, "spine", "Root"}
+    assert (used["Spine"], used["Neck"]) == ("spine", chest)
+    assert {used[name] for name in ("Arm.L", "Arm.R", "Leg.L", "Leg.R")} == {"Root"}
+    assert (used["Thumb.L"], used["Pinky.R"]) == ("Arm Target.L", "Arm Target.R")
+    assert set(space_bones(ob, "Arm.L")) == {"Root", "spine", chest, head}
+    assert set(space_bones(ob, "Neck")) == {chest, "spine", "Root"}
     # The ring lies on the floor, under the hips, around both feet.
     root, foot = rigs.evaluated(ob).pose.bones["Root"], ob.pose.bones["heel.02.L"]
     assert root.head.z == pytest.approx(foot.head.z, abs=1e-4)
@@ -57,7 +57,7 @@ def test_the_controls_of_a_human_go_along_with_what_carries_them(rigify):
 
 
 def test_hips_that_are_scaled_leave_controls_that_hang_on_other_controls_where_they_are(rigify):
-    """The chest's control takes the scale of the hips, which it had not before."""
+    """The chest's control gets the hips as its space, and so their scale."""
     ob = characters.add_rig("human")
     rigs.change(ob.pose.bones[HIPS["human"]], scale=(1.2, 0.9, 1.1))
     rigs.updated()
@@ -66,10 +66,10 @@ def test_hips_that_are_scaled_leave_controls_that_hang_on_other_controls_where_t
     assert farthest(before, places(ob)) <= 1e-5
 
 
-def test_what_could_go_along_with_a_control_is_no_space_for_it_until_that_is_deleted(rigify):
+def test_a_space_that_could_move_with_the_control_is_refused_until_its_constraint_is_gone(rigify):
     ob = opened(make_character, name="human")
     assert spaces(ob)["Arm.L"] == "Root"
-    # A new pole goes along with what its target does.
+    # A new pole has the space of its target.
     ob.chain_ik.active_index = list(spaces(ob)).index("Leg.L")
     press(bpy.ops.pose.chain_ik_pole_add, control="BONE")
     assert ob.chain_ik.chains["Leg.L"].pole_space == "Root"
@@ -90,9 +90,9 @@ def test_what_could_go_along_with_a_control_is_no_space_for_it_until_that_is_del
 def lower(ob: bpy.types.Object, share: float) -> None:
     """Move the torso down, by a share of the height of the hips above the floor."""
     bone = ob.pose.bones[ob.chain_ik.body.root]
-    lowest = min(min(each.head.z, each.tail.z) for each in ob.pose.bones)
-    way = Vector((0, 0, share * (lowest - bone.head.z)))
-    rigs.change(bone, location=bone.bone.matrix_local.to_3x3().inverted() @ way)
+    lowest = min(min(end.head.z, end.tail.z) for end in ob.pose.bones)
+    offset = Vector((0, 0, share * (lowest - bone.head.z)))
+    rigs.change(bone, location=bone.bone.matrix_local.to_3x3().inverted() @ offset)
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_hips_pulled_down_are_a_crouch_and_the_root_takes_everything_along(rigif
     assert ob.pose.bones[HIPS[name]].custom_shape is not None
     assert (control == "BONE") == ("Root" in ob.data.bones)
     root = "Root" if control == "BONE" else ob.name
-    # Toes hang on the foot that rolls.
-    for chain, space in [each for each in spaces(ob).items() if "Toe" not in each[0]]:
+    # Toes are children of the foot that rolls.
+    for chain, space in [item for item in spaces(ob).items() if "Toe" not in item[0]]:
         assert space
         assert (space == root) == ("Leg" in chain or "Arm" in chain), chain
     before = places(ob)
@@ -149,8 +149,8 @@ def test_a_limb_alone_has_no_body_and_a_parent_takes_the_place_of_all_spaces(rig
 
 def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigify, capfd):
     ob = opened(make_character, name="human")
-    wanted = spaces(ob)
-    # Made before there were bodies: chains, and controls without spaces.
+    expected = spaces(ob)
+    # As older versions made it: chains without a body, and controls without spaces.
     for bone in ob.pose.bones:
         for constraint in list(bone.constraints):
             bone.constraints.remove(constraint)
@@ -158,7 +158,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
     ob.chain_ik.body.root = ""
     ob.pose.bones["Arm Target.L"].location = (0.0, -0.1, 0.05)
     rigs.change(ob.pose.bones["spine"], rotation_quaternion=(0.99, 0.1, 0.0, 0.1))
-    # What has keys stays in its own space, but for a root, which stands still.
+    # A control with keys gets no active space but the root, which does not move.
     for name in ("Spine Target", "Arm Target.R"):
         ob.pose.bones[name].keyframe_insert("location", frame=1)
     before, count = places(ob), len(ob.chain_ik.chains)
@@ -166,12 +166,12 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
     assert "Controls that got spaces: 6" in capfd.readouterr().out
     assert len(ob.chain_ik.chains) == count
     assert farthest(before, places(ob)) <= 1e-6
-    assert spaces(ob) == wanted | {"Spine": ""}
-    assert set(offered(ob, "Spine")) == {"spine", "Root"}
+    assert spaces(ob) == expected | {"Spine": ""}
+    assert set(space_bones(ob, "Spine")) == {"spine", "Root"}
     assert refusal(setup).startswith("Every limb that was found has a chain already")
 
 
-def test_a_space_that_somebody_has_chosen_stays(rigify):
+def test_a_space_that_the_user_has_chosen_stays(rigify):
     ob = make_character("human", kinds={"ARM"})
     ob.chain_ik.chains["Arm.L"].space = ""
     press(setup, kinds=characters.USUAL)
@@ -183,7 +183,7 @@ def test_a_space_that_somebody_has_chosen_stays(rigify):
 Box = tuple[np.ndarray, np.ndarray]
 
 
-def drawn(ob: bpy.types.Object, name: str) -> np.ndarray:
+def outline(ob: bpy.types.Object, name: str) -> np.ndarray:
     bone = rigs.evaluated(ob).pose.bones[name]
     size = bone.bone.length if bone.use_custom_shape_bone_size else 1.0
     place = Matrix.LocRotScale(
@@ -197,13 +197,13 @@ def drawn(ob: bpy.types.Object, name: str) -> np.ndarray:
 
 
 def boxes(ob: bpy.types.Object) -> dict[str, Box]:
-    """Return the lowest and highest corner of each control of a chain and of the torso."""
-    found = {chain.name: drawn(ob, control_of(ob, chain.name)) for chain in ob.chain_ik.chains}
-    found["Torso"] = drawn(ob, ob.chain_ik.body.root)
-    return {name: (points.min(axis=0), points.max(axis=0)) for name, points in found.items()}
+    """Return the lowest and highest corners of the controls of all chains and of the torso."""
+    shapes = {chain.name: outline(ob, control_of(ob, chain.name)) for chain in ob.chain_ik.chains}
+    shapes["Torso"] = outline(ob, ob.chain_ik.body.root)
+    return {name: (points.min(axis=0), points.max(axis=0)) for name, points in shapes.items()}
 
 
-def overlap(first: Box, second: Box, axes: str) -> bool:
+def do_overlap(first: Box, second: Box, axes: str) -> bool:
     along = ["XYZ".index(axis) for axis in axes]
     low, high = np.maximum(first[0], second[0]), np.minimum(first[1], second[1])
     return bool((high > low)[along].all())
@@ -212,18 +212,18 @@ def overlap(first: Box, second: Box, axes: str) -> bool:
 @pytest.mark.parametrize("name", ["human", "cat", "horse", "bird", "mixamo_names"])
 def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(rigify, name):
     ob = opened(make_character, name=name)
-    found = boxes(ob)
-    sides = {each: each[-2:] if each[-2:] in (".L", ".R") else "" for each in found}
-    for one, other in itertools.combinations(found, 2):
-        assert not overlap(found[one], found[other], "XYZ"), (one, other)
-        # Beside each other, or one behind the other, they cover each other as the body does.
+    box_of = boxes(ob)
+    sides = {limb: limb[-2:] if limb[-2:] in (".L", ".R") else "" for limb in box_of}
+    for one, other in itertools.combinations(box_of, 2):
+        assert not do_overlap(box_of[one], box_of[other], "XYZ"), (one, other)
+        # From the side left and right overlap as the limbs do, from the front four legs do.
         on_two_legs = name in ("human", *characters.MOCAP)
         if on_two_legs:
-            assert not overlap(found[one], found[other], "XZ"), (one, other)
+            assert not do_overlap(box_of[one], box_of[other], "XZ"), (one, other)
         if sides[one] == sides[other]:
-            assert not overlap(found[one], found[other], "YZ"), (one, other)
-    for chain in [each for each in ob.chain_ik.chains if "Leg" in each.name]:
-        points = drawn(ob, control_of(ob, chain.name))
+            assert not do_overlap(box_of[one], box_of[other], "YZ"), (one, other)
+    for chain in [limb for limb in ob.chain_ik.chains if "Leg" in limb.name]:
+        points = outline(ob, control_of(ob, chain.name))
         low, high = points.min(axis=0), points.max(axis=0)
         foot = next(child for child in ob.pose.bones[chain.bone].children if child.bone.use_deform)
         ends = [
@@ -232,30 +232,30 @@ def test_no_control_covers_another_one_and_feet_lie_flat_around_foot_and_toes(ri
             for end in (bone.head, bone.tail)
             if "MCH" not in bone.name
         ]
-        way = np.ptp(np.array(ends), axis=0)
-        # Four corners lie in one level, as low as the lowest bone.
+        size = np.ptp(np.array(ends), axis=0)
+        # The lowest four corners are at the height of the lowest bone.
         level = np.sort(points[:, 2])[:4]
-        np.testing.assert_allclose(level, min(end.z for end in ends), atol=1e-5 * max(way))
-        assert high[2] - low[2] <= 0.2 * max(way[:2])
-        assert max(way[:2]) <= max((high - low)[:2]) <= 1.5 * max(way[:2])
+        np.testing.assert_allclose(level, min(end.z for end in ends), atol=1e-5 * max(size))
+        assert high[2] - low[2] <= 0.2 * max(size[:2])
+        assert max(size[:2]) <= max((high - low)[:2]) <= 1.5 * max(size[:2])
 
 
-def test_feet_beside_each_other_leave_each_other_room(rigify):
+def test_controls_of_feet_beside_each_other_do_not_overlap(rigify):
     ob = characters.add_rig("human")
     for side, turn in (("L", 0.05), ("R", -0.05)):
         thigh = ob.pose.bones[f"thigh.{side}"]
         thigh.rotation_mode, thigh.rotation_euler.z = "XYZ", turn
     press(setup, control="BONE")
-    assert not overlap(boxes(ob)["Leg.L"], boxes(ob)["Leg.R"], "X")
+    assert not do_overlap(boxes(ob)["Leg.L"], boxes(ob)["Leg.R"], "X")
 
 
-def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
+def test_controls_of_feet_extend_past_heels_and_toes_in_any_pose(rigify):
     ob = characters.add_rig("human")
     ob.rotation_euler, ob.scale = (0.0, 0.0, 0.7), (2.0, 2.0, 2.0)
     ob.pose.bones["thigh.L"].rotation_mode = "XYZ"
     rigs.change(ob.pose.bones["thigh.L"], rotation_euler=(-0.5, 0.4, 0.3))
     press(setup, control="BONE")
-    points = drawn(ob, "Leg Target.L")
+    points = outline(ob, "Leg Target.L")
     assert len(np.unique(points[:, 2].round(4))) == 2
     toe = np.array(ob.matrix_world @ ob.pose.bones["toe.L"].tail)
     foot = np.array(ob.matrix_world @ ob.pose.bones["foot.L"].head)
@@ -265,16 +265,16 @@ def test_feet_show_their_heels_and_toes_whichever_way_they_stand(rigify):
     assert (points @ forward).min() < heel @ forward
 
 
-def test_boxes_hold_all_bones_of_hands_and_heads(rigify):
+def test_boxes_contain_all_bones_of_hands_and_heads(rigify):
     ob = opened(make_character, name="human")
     for limb, bone in (("Arm.L", "hand.L"), ("Arm.R", "hand.R"), ("Neck", "spine.006")):
         control = ob.pose.bones[ob.chain_ik.chains[limb].subtarget]
         to_control = control.matrix.inverted()
         frame = np.array(to_control @ ob.matrix_world.inverted())
-        box = drawn(ob, control.name) @ frame[:3, :3].T + frame[:3, 3]
-        held = ob.pose.bones[bone]
-        for each in (held, *held.children_recursive):
-            for end in (each.head, each.tail):
+        box = outline(ob, control.name) @ frame[:3, :3].T + frame[:3, 3]
+        top = ob.pose.bones[bone]
+        for inner in (top, *top.children_recursive):
+            for end in (inner.head, inner.tail):
                 place = np.array(to_control @ end)
                 assert (place > box.min(axis=0)).all()
                 assert (place < box.max(axis=0)).all()
@@ -283,8 +283,8 @@ def test_boxes_hold_all_bones_of_hands_and_heads(rigify):
 def test_controls_that_are_mirrored_are_drawn_as_the_other_ones(rigify):
     ob = opened(make_character, name="human")
     for limb in ("Arm", "Leg"):
-        expected = drawn(ob, f"{limb} Target.R")
+        expected = outline(ob, f"{limb} Target.R")
         press_for(ob, f"{limb}.R", bpy.ops.pose.chain_ik_remove, delete_controls=True)
         press_for(ob, f"{limb}.L", bpy.ops.pose.chain_ik_mirror)
-        for point in drawn(ob, f"{limb} Target.R"):
+        for point in outline(ob, f"{limb} Target.R"):
             assert np.abs(expected - point).max(axis=1).min() < 1e-5

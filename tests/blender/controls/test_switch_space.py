@@ -1,4 +1,4 @@
-"""Spaces: what a control goes along with, switched without a move."""
+"""Spaces of controls, switched without moving the control."""
 
 import bpy
 import numpy as np
@@ -17,10 +17,10 @@ LIMB = ((0.2, 0.0, 1.0), (0.7, 0.1, 1.0), (1.2, 0.0, 1.0), (1.4, 0.0, 1.0))
 ARM = ("upper_arm.L", "forearm.L", "hand.L")
 KINDS = ("BONE", "EMPTY")
 SCALES = ((1, 1, 1), (-1, 1, 1), (1.2, 0.8, 1.5))
-# What the controls may go along with: bones, one of them with segments, and an object.
+# Spaces of the controls: none, bones, one of them with segments, and an object.
 SPACES = ("", "Body.0", "Body.1", "Curved", "Prop")
-# No control moves by more, as a share of the size of its rig.
-MOST = 1e-5
+# Largest move of a control by a switch, as a share of the size of its rig, about one unit.
+MAX_MOVE = 1e-5
 
 
 def make_body(kind: str = "BONE", scale=(1, 1, 1)) -> bpy.types.Object:
@@ -43,15 +43,15 @@ def control_of(ob: bpy.types.Object, which: str) -> bpy.types.Object | bpy.types
     return ob.pose.bones[bone] if bone else getattr(chain, name)
 
 
-def shown(control: bpy.types.Object | bpy.types.PoseBone) -> np.ndarray:
-    """Return where a control is seen, world space, without scale and shear, as chains take it."""
+def matrix_of(control: bpy.types.Object | bpy.types.PoseBone) -> np.ndarray:
+    """Return the world matrix of a control without scale and shear, as chains use it."""
     matrix = _world(control)
     matrix[:3, :3] = rotation.orientation(matrix[:3, :3].astype(np.float64))
     return matrix
 
 
 def move_things(ob: bpy.types.Object, rng: np.random.Generator, frame: int | None = None) -> None:
-    """Pose what controls may go along with, and key it at a frame."""
+    """Pose the spaces of the controls at random, and key them at a frame."""
     for thing in (ob.pose.bones["Body.0"], ob.pose.bones["Body.1"], ob.pose.bones["Curved"]):
         turn = rng.normal(size=4) * 0.3 + (1.0, 0.0, 0.0, 0.0)
         thing.rotation_quaternion = turn / np.linalg.norm(turn)
@@ -81,17 +81,17 @@ def move_control(
     rigs.updated()
 
 
-def test_the_list_of_spaces_offers_what_the_text_is_part_of_in_any_case():
+def test_the_list_of_spaces_offers_names_that_contain_the_text_in_any_case():
     chain = make_body().chain_ik.chains[0]
     assert space_names(chain, "TARGET", "BODY") == ["Body.0", "Body.1"]
     assert space_names(chain, "TARGET", "prop") == ["Prop"]
     assert space_names(chain, "TARGET", "no such thing") == []
-    # What would go along with the target itself is no space of it.
+    # Bones that the target moves cannot be its space.
     assert not set(ARM) & set(space_names(chain, "TARGET"))
 
 
 @pytest.mark.parametrize(("kind", "scale"), [*zip(("BONE", "EMPTY", "BONE"), SCALES, strict=True)])
-def test_a_setting_switches_what_a_control_goes_along_with_and_nothing_moves(kind, scale):
+def test_a_setting_switches_the_space_of_a_control_and_nothing_moves(kind, scale):
     ob, rng = make_body(kind, scale), make_rng(0)
     chain = ob.chain_ik.chains[0]
     for _ in range(8):
@@ -99,38 +99,40 @@ def test_a_setting_switches_what_a_control_goes_along_with_and_nothing_moves(kin
             move_things(ob, rng)
             control = control_of(ob, which)
             move_control(control, rng)
-            before = shown(control)
+            before = matrix_of(control)
             space = SPACES[rng.integers(len(SPACES))]
             rigs.change(chain, **{setting: space})
             assert getattr(chain, setting) == space
-            np.testing.assert_allclose(shown(control), before, atol=MOST)
+            np.testing.assert_allclose(matrix_of(control), before, atol=MAX_MOVE)
 
 
 @pytest.mark.parametrize(
     ("kind", "space"),
     [
         *(("BONE", "Body.0"), ("EMPTY", "Curved"), ("BONE", "Prop"), ("EMPTY", "Prop")),
-        # Without a space it goes along with the armature object, an empty with nothing.
+        # Without a space a bone goes along with the armature object, an empty with nothing.
         *(("BONE", ""), ("EMPTY", "")),
     ],
 )
-def test_a_control_goes_along_with_its_space_as_a_part_of_it(kind, space):
+def test_a_control_moves_with_its_space_like_a_part_of_it(kind, space):
     ob, rng = make_body(kind), make_rng(1)
     chain, control = ob.chain_ik.chains[0], control_of(ob, "TARGET")
     world = ob if kind == "BONE" else rigs.make_empty("Still")
-    held = {"Prop": bpy.data.objects["Prop"], "": world}.get(space) or ob.pose.bones[space]
+    carrier = {"Prop": bpy.data.objects["Prop"], "": world}.get(space) or ob.pose.bones[space]
     move_things(ob, rng)
     rigs.change(chain, space=space)
-    seen = np.linalg.inv(_world(held)) @ _world(control)
+    local = np.linalg.inv(_world(carrier)) @ _world(control)
     for _ in range(3):
         move_things(ob, rng)
-        np.testing.assert_allclose(np.linalg.inv(_world(held)) @ _world(control), seen, atol=MOST)
-    # The armature takes along whatever is its own.
+        np.testing.assert_allclose(
+            np.linalg.inv(_world(carrier)) @ _world(control), local, atol=MAX_MOVE
+        )
+    # An armature object moves its bones, and so controls in their spaces.
     before = _world(control)
     ob.location.x += 1.0
     rigs.updated()
     moves = space != "Prop" and (kind, space) != ("EMPTY", "")
-    np.testing.assert_allclose((_world(control) - before)[:3, 3], (moves, 0, 0), atol=MOST)
+    np.testing.assert_allclose((_world(control) - before)[:3, 3], (moves, 0, 0), atol=MAX_MOVE)
 
 
 def _world(thing: bpy.types.Object | bpy.types.PoseBone) -> np.ndarray:
@@ -141,37 +143,37 @@ def _world(thing: bpy.types.Object | bpy.types.PoseBone) -> np.ndarray:
 
 
 def switch_at_random(kind: str, scale: tuple, count: int) -> float:
-    """Switch spaces at random frames of a shot; return the farthest that a control was moved."""
+    """Switch spaces at random frames of a shot; return the largest move of a control."""
     ob, rng = make_body(kind, scale), make_rng(7)
     for frame in (1, 20, 40, 60):
         move_things(ob, rng, frame)
         for which in ("TARGET", "POLE"):
             move_control(control_of(ob, which), rng, frame)
-    farthest = 0.0
+    largest = 0.0
     for _ in range(count):
         which = ("TARGET", "POLE")[rng.integers(2)]
         frame = int(rng.integers(2, 61))
-        before = {at: shown_at(ob, which, at) for at in (frame - 1, frame)}
+        before = {at: matrix_at(ob, which, at) for at in (frame - 1, frame)}
         press(switch, which=which, space=SPACES[rng.integers(len(SPACES))])
-        moved = [np.abs(shown(control_of(ob, which)) - before[frame]).max()]
+        moved = [np.abs(matrix_of(control_of(ob, which)) - before[frame]).max()]
         for at, matrix in before.items():
-            moved.append(np.abs(shown_at(ob, which, at) - matrix).max())
+            moved.append(np.abs(matrix_at(ob, which, at) - matrix).max())
         rigs.go_to(frame)
-        farthest = max(farthest, *moved)
-        assert_one_acts(control_of(ob, which))
-    return farthest
+        largest = max(largest, *moved)
+        assert_at_most_one_acts(control_of(ob, which))
+    return largest
 
 
-def shown_at(ob: bpy.types.Object, which: str, frame: float) -> np.ndarray:
+def matrix_at(ob: bpy.types.Object, which: str, frame: float) -> np.ndarray:
     rigs.go_to(frame)
-    return shown(control_of(ob, which))
+    return matrix_of(control_of(ob, which))
 
 
-def played(ob: bpy.types.Object) -> dict[int, np.ndarray]:
-    return {frame: shown_at(ob, "TARGET", frame) for frame in range(1, 41)}
+def target_matrices(ob: bpy.types.Object) -> dict[int, np.ndarray]:
+    return {frame: matrix_at(ob, "TARGET", frame) for frame in range(1, 41)}
 
 
-def assert_one_acts(control: bpy.types.Object | bpy.types.PoseBone) -> None:
+def assert_at_most_one_acts(control: bpy.types.Object | bpy.types.PoseBone) -> None:
     for frame in range(1, 63):
         values = sorted(curve.evaluate(frame) for curve in influences(control))
         assert values in ([0.0] * len(values), [0.0] * (len(values) - 1) + [1.0])
@@ -180,18 +182,18 @@ def assert_one_acts(control: bpy.types.Object | bpy.types.PoseBone) -> None:
 def influences(control: bpy.types.Object | bpy.types.PoseBone) -> list[bpy.types.FCurve]:
     path = control.path_from_id() + "." if isinstance(control, bpy.types.PoseBone) else ""
     curves = rigs.curves_of(control.id_data)
-    return [each for each in curves if each.data_path.startswith(f"{path}constraints[")]
+    return [curve for curve in curves if curve.data_path.startswith(f"{path}constraints[")]
 
 
 @pytest.mark.parametrize(("kind", "scale"), [("BONE", SCALES[0]), ("EMPTY", SCALES[1])])
-def test_switched_with_keys_nothing_moves_at_the_frame_nor_the_one_before(kind, scale):
-    assert switch_at_random(kind, scale, 8) <= MOST
+def test_a_keyed_switch_moves_nothing_at_its_frame_nor_at_the_one_before(kind, scale):
+    assert switch_at_random(kind, scale, 8) <= MAX_MOVE
 
 
-def test_a_switch_holds_up_to_the_next_one_and_its_way_is_never_seen_between_frames():
+def test_a_switch_holds_up_to_the_next_one_and_nothing_moves_between_frames():
     ob = make_body()
     rigs.change(ob.pose.bones["Body.1"], location=(0.4, 0.0, 0.0))
-    before = shown(control_of(ob, "TARGET"))
+    before = matrix_of(control_of(ob, "TARGET"))
     for frame, space in ((20, "Body.0"), (50, ""), (30, "Prop"), (10, "Body.1")):
         rigs.go_to(frame)
         press(switch, space=space)
@@ -201,8 +203,8 @@ def test_a_switch_holds_up_to_the_next_one_and_its_way_is_never_seen_between_fra
         assert ob.chain_ik.chains[0].space == space, frame
     for frame in (9.0, 9.25, 9.5, 9.75, 10.0):
         rigs.go_to(frame)
-        np.testing.assert_allclose(shown(control_of(ob, "TARGET")), before, atol=MOST)
-    assert_one_acts(control_of(ob, "TARGET"))
+        np.testing.assert_allclose(matrix_of(control_of(ob, "TARGET")), before, atol=MAX_MOVE)
+    assert_at_most_one_acts(control_of(ob, "TARGET"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -215,18 +217,18 @@ def test_fk_and_ik_are_matched_through_a_space(kind):
     for name in ARM:
         ob.pose.bones[name].rotation_quaternion = (0.9, 0.2, -0.3, 0.1)
     rigs.updated()
-    posed = rigs.matrices(ob)
+    before = rigs.matrices(ob)
     press(bpy.ops.pose.chain_ik_snap_target)
     rigs.change(ob.chain_ik.chains[0], influence=1.0)
     assert ob.chain_ik.chains[0].status.startswith("Reached")
     for name in ARM:
-        np.testing.assert_allclose(rigs.matrices(ob)[name], posed[name], atol=1e-4)
+        np.testing.assert_allclose(rigs.matrices(ob)[name], before[name], atol=1e-4)
 
 
-def test_spaces_that_make_a_ring_are_neither_offered_nor_taken(caplog):
+def test_spaces_that_would_make_a_cycle_are_neither_offered_nor_accepted(caplog):
     ob = make_body()
     chain = ob.chain_ik.chains[0]
-    # A second chain, whose target goes along with what the first one moves.
+    # A second chain, whose target hangs on a bone of the first one.
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 0.5), (2.1, 0, 1.0)), prefix="Tail")
     follower = rigs.make_empty("Follower", (2.1, 0, 0.9))
     follower.parent, follower.parent_type, follower.parent_bone = ob, "BONE", "hand.L"
@@ -246,7 +248,7 @@ def test_spaces_that_make_a_ring_are_neither_offered_nor_taken(caplog):
     assert refusal(switch, space="Nowhere").startswith("There is no bone or object 'Nowhere'")
 
 
-def test_a_space_that_is_scaled_to_nothing_and_any_for_a_control_with_a_parent_are_refused():
+def test_a_space_with_zero_scale_and_any_space_of_a_control_with_a_parent_are_refused():
     ob = make_body()
     rigs.change(bpy.data.objects["Prop"], scale=(1, 0, 1))
     assert refusal(switch, space="Prop") == (
@@ -261,7 +263,7 @@ def test_a_space_that_is_scaled_to_nothing_and_any_for_a_control_with_a_parent_a
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_other_side_goes_along_with_the_bones_of_the_other_side(kind):
+def test_a_mirrored_control_has_the_mirrored_space(kind):
     ob = make_body(kind)
     rigs.add_bones(ob, ((0.3, 0, 0), (0.3, 0, 0.2)), names=("Hip.L",))
     symmetrize(ob, *ARM, "Hip.L")
@@ -285,24 +287,24 @@ def make_shot(kind: str) -> bpy.types.Object:
 
 
 @pytest.mark.parametrize(("kind", "space"), [("EMPTY", "Prop"), ("BONE", "")])
-def test_over_a_range_a_control_stays_where_an_earlier_switch_has_put_it(kind, space):
+def test_over_a_range_a_control_stays_where_an_earlier_switch_placed_it(kind, space):
     ob = make_shot(kind)
-    before = played(ob)
-    between = {frame: shown_at(ob, "TARGET", frame) for frame in np.arange(10.5, 19.0)}
+    before = target_matrices(ob)
+    between = {frame: matrix_at(ob, "TARGET", frame) for frame in np.arange(10.5, 19.0)}
     rigs.go_to(20)
     press(switch, space=space, use_range=True, frame_start=10, frame_end=30)
     assert bpy.context.scene.frame_current == 20
-    after = played(ob)
+    after = target_matrices(ob)
     for frame in range(10, 31):
-        np.testing.assert_allclose(after[frame], before[frame], atol=MOST, err_msg=str(frame))
+        np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE, err_msg=str(frame))
         rigs.go_to(frame)
         assert ob.chain_ik.chains[0].space == space
     for frame in (1, 9):
-        np.testing.assert_allclose(after[frame], before[frame], atol=MOST)
-    # Half a frame on, nothing has spun from one key to the next.
+        np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE)
+    # Half way between two keys the control has not spun.
     for frame, matrix in between.items():
-        np.testing.assert_allclose(shown_at(ob, "TARGET", frame), matrix, atol=0.02)
-    assert_one_acts(control_of(ob, "TARGET"))
+        np.testing.assert_allclose(matrix_at(ob, "TARGET", frame), matrix, atol=0.02)
+    assert_at_most_one_acts(control_of(ob, "TARGET"))
 
 
 @pytest.mark.parametrize(
@@ -312,16 +314,16 @@ def test_over_a_range_a_control_stays_where_an_earlier_switch_has_put_it(kind, s
         ("BONE", "Body.1", {"use_range": True, "frame_start": 8, "frame_end": 12}),
     ],
 )
-def test_a_switch_before_another_one_leaves_its_keys_and_that_one_where_they_were(
+def test_a_switch_before_another_one_keeps_the_keys_and_the_motion_of_that_one(
     kind, space, settings
 ):
     ob = make_shot(kind)
-    before = played(ob)
+    before = target_matrices(ob)
     rigs.go_to(10)
     press(switch, space=space, **settings)
-    after = played(ob)
+    after = target_matrices(ob)
     for frame in (1, 7, 10, 15, *range(19, 41)):
-        np.testing.assert_allclose(after[frame], before[frame], atol=MOST, err_msg=str(frame))
-    # In the frame before the later switch nothing is seen of the way.
-    np.testing.assert_allclose(shown_at(ob, "TARGET", 19.5), before[19], atol=0.05)
-    assert_one_acts(control_of(ob, "TARGET"))
+        np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE, err_msg=str(frame))
+    # Half a frame before the later switch the control has not begun to move.
+    np.testing.assert_allclose(matrix_at(ob, "TARGET", 19.5), before[19], atol=0.05)
+    assert_at_most_one_acts(control_of(ob, "TARGET"))

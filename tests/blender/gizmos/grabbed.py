@@ -1,7 +1,6 @@
-"""What gizmos show and start in a viewport, and drags there, told without a window.
+"""Stand-ins for the gizmos of a viewport and for drags in it, without a window.
 
-Blender makes no gizmos, no operator that goes on, and no events without one; the view of the file
-that it starts with is there.
+Blender makes these, modal operators and events only in a window; it has viewports without one.
 """
 
 import inspect
@@ -17,30 +16,30 @@ from mathutils import Vector
 
 from tests.blender.interface.drawn import FakePanel, OperatorProperties, operator_type
 
-OWN = "VIEW3D_GGT_chain_ik"
+GROUP_PREFIX = "VIEW3D_GGT_chain_ik"
 GRABBED = {
     f"pose.chain_ik_{name}"
     for name in ("activate", "move_target", "move_pole", "turn_pole", "set_limit")
 }
-"""What is dragged or clicked where it is seen, and in no panel."""
+"""Operators that gizmos start, and that no panel has."""
 
 
 class FakeGizmo(SimpleNamespace):
-    """Stands for a gizmo; of the extension's own kinds it has the methods.
+    """A stand-in for a gizmo, with the methods of its type if that is of the extension.
 
-    Like Blender, it refuses operators that there are none of, and properties that they have not.
+    Like Blender, it refuses unknown operators, and properties that an operator does not have.
     """
 
     def __init__(self, kind: str) -> None:
         super().__init__(hide=False, started={})
-        self.own = bpy.types.Gizmo.bl_rna_get_subclass_py(kind)
-        if self.own is not None:
-            self.own.setup(self)
+        self.gizmo_type = bpy.types.Gizmo.bl_rna_get_subclass_py(kind)
+        if self.gizmo_type is not None:
+            self.gizmo_type.setup(self)
 
     def __getattr__(self, name: str) -> partial:
-        if self.own is None:
+        if self.gizmo_type is None:
             raise AttributeError(name)
-        return partial(getattr(self.own, name), self)
+        return partial(getattr(self.gizmo_type, name), self)
 
     def target_set_operator(self, name: str, index: int = 0) -> OperatorProperties:
         assert index >= 0
@@ -64,37 +63,37 @@ def in_viewport() -> Iterator[bpy.types.Context]:
 
 
 def shown_gizmos() -> list[FakeGizmo]:
-    """Return the gizmos that the viewport shows now, each with the operators that it starts."""
+    """Return the gizmos that the viewport shows now, with the operators that they start."""
     base = bpy.types.GizmoGroup
-    # What an earlier test has unregistered lives on; what all have in common is never registered.
-    below = [each for common in base.__subclasses__() for each in common.__subclasses__()]
-    names = {each.__name__ for each in below if each.__name__.startswith(OWN)}
+    # Classes that an earlier test unregistered still exist; their common base is never registered.
+    classes = [group for common in base.__subclasses__() for group in common.__subclasses__()]
+    names = {group.__name__ for group in classes if group.__name__.startswith(GROUP_PREFIX)}
     groups = [base.bl_rna_get_subclass_py(name) for name in sorted(names)]
     assert len(groups) > 2
-    found: list[FakeGizmo] = []
+    shown: list[FakeGizmo] = []
     with in_viewport() as context:
         for group in groups:
-            # Blender makes its own only to draw a window.
+            # Blender makes instances only to draw a window.
             fake = FakePanel(group, None)
             fake.gizmos = FakeGizmos()
             if group.poll(context):
                 fake.setup(context)
                 fake.draw_prepare(context)
-            found += [each for each in fake.gizmos if not each.hide]
-    return found
+            shown += [gizmo for gizmo in fake.gizmos if not gizmo.hide]
+    return shown
 
 
 def started_by_gizmos() -> set[str]:
-    return {name for each in shown_gizmos() for name in each.started}
+    return {name for gizmo in shown_gizmos() for name in gizmo.started}
 
 
 Pixel = tuple[float, float]
 
 
 class FakeContext:
-    """Stands for a context of a window: it notes what is told there, all else is real.
+    """A stand-in for a context of a window: it records status bar and header; the rest is real.
 
-    Status bar and header are None where Blender says what it always does.
+    Their texts are None while Blender shows its own.
     """
 
     def __init__(self, context: bpy.types.Context) -> None:
@@ -111,47 +110,47 @@ class FakeContext:
 
 
 class Drag:
-    """Stands for an operator that follows the mouse."""
+    """A stand-in for an operator that follows the mouse."""
 
     def __init__(self, name: str, context: bpy.types.Context, start: Pixel, **settings: object):
-        self.own = getattr(bpy.types, f"POSE_OT_chain_ik_{name}")
+        self.operator = getattr(bpy.types, f"POSE_OT_chain_ik_{name}")
         self.reports: list[str] = []
-        for each, value in settings.items():
-            setattr(self, each, value)
-        self.told, self.mouse = FakeContext(context), start
-        self.result = self.invoke(self.told, self.event("LEFTMOUSE", "PRESS"))
+        for setting, value in settings.items():
+            setattr(self, setting, value)
+        self.context, self.mouse = FakeContext(context), start
+        self.result = self.invoke(self.context, self.event("LEFTMOUSE", "PRESS"))
 
     def __getattr__(self, name: str) -> object:
-        found = inspect.getattr_static(self.own, name)
-        if isinstance(found, property):
-            return found.fget(self)
-        if isinstance(found, classmethod):
-            return partial(found.__func__, self.own)
-        return partial(found, self) if callable(found) else found
+        attribute = inspect.getattr_static(self.operator, name)
+        if isinstance(attribute, property):
+            return attribute.fget(self)
+        if isinstance(attribute, classmethod):
+            return partial(attribute.__func__, self.operator)
+        return partial(attribute, self) if callable(attribute) else attribute
 
     def report(self, _kinds: set[str], text: str) -> None:
         self.reports.append(text)
 
     def event(self, kind: str, value: str, modifier: str = "") -> SimpleNamespace:
-        held = {each: each == modifier for each in ("ctrl", "shift", "alt", "oskey")}
+        held = {key: key == modifier for key in ("ctrl", "shift", "alt", "oskey")}
         x, y = self.mouse
         return SimpleNamespace(type=kind, value=value, mouse_region_x=x, mouse_region_y=y, **held)
 
     def send(self, kind: str, value: str = "PRESS", modifier: str = "") -> None:
-        """Give it an event, as long as it gets any."""
+        """Send an event to the operator, which must not have ended."""
         assert self.result == {"RUNNING_MODAL"}
-        self.result = self.modal(self.told, self.event(kind, value, modifier))
+        self.result = self.modal(self.context, self.event(kind, value, modifier))
 
-    def go(self, pixels: Sequence[Pixel], modifier: str = "") -> None:
+    def drag_along(self, pixels: Sequence[Pixel], modifier: str = "") -> None:
         for self.mouse in pixels:
             self.send("MOUSEMOVE", "NOTHING", modifier)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         self.send("LEFTMOUSE", "RELEASE")
 
 
 def pixel_of(context: bpy.types.Context, point: np.ndarray) -> Pixel:
-    """Return where in a viewport a point of the scene is seen."""
+    """Return the pixel of a viewport that shows a point of the scene."""
     pixel = location_3d_to_region_2d(context.region, context.region_data, Vector(point))
     assert pixel is not None
     return pixel.x, pixel.y

@@ -1,4 +1,4 @@
-"""Targets and poles moved to a point: there they are, or they are refused and stay."""
+"""Targets and poles moved to a point: they are there, or are refused and stay."""
 
 from itertools import product
 from pathlib import Path
@@ -14,8 +14,8 @@ from tests.blender.setups.selecting import press, refusal
 from tests.helpers import make_rng
 
 POINT = (0.5, -0.4, 1.1)
-# Float32 under parents of any scale.
-PLACED = 5e-6
+# Largest distance to the point, scene units: float32 under parents of any scale.
+MAX_GAP = 5e-6
 PARENTS = {
     "none": ((1.0, 1.0, 1.0), (1.0, 1.0, 1.0)),
     "scaled": ((2.0, 2.0, 2.0), (0.5, 0.5, 0.5)),
@@ -34,7 +34,7 @@ def make_arm(**settings: object) -> bpy.types.Object:
     return ob
 
 
-def hang(ob: bpy.types.Object, kind: str) -> None:
+def add_parents(ob: bpy.types.Object, kind: str) -> None:
     above = None
     for i, scale in enumerate(PARENTS[kind]):
         parent = rigs.make_empty(f"Parent {i}", (0.2 * i, 0.3, -0.1), parent=above)
@@ -81,30 +81,30 @@ def test_an_object_goes_to_the_point_under_any_parents_also_while_it_is_hidden(k
     moved = chain.target if word == "target" else chain.pole_target
     moved.rotation_euler, moved.scale, moved.delta_location = (0.3, 0.2, 0.1), (1, -2, 1), (0, 1, 2)
     if hidden == "layer":
-        own = rigs.make_collection("Own")
+        collection = rigs.make_collection("Own")
         bpy.context.scene.collection.objects.unlink(moved)
-        rigs.link(moved, own)
+        rigs.link(moved, collection)
         bpy.context.view_layer.layer_collection.children["Own"].exclude = True
     moved.hide_set(hidden == "eye")
     moved.hide_viewport = hidden == "viewport"
-    hang(moved, kind)
+    add_parents(moved, kind)
     before = channels(moved)
     press(move_target if word == "target" else move_pole, location=POINT)
-    np.testing.assert_allclose(place(moved), POINT, atol=PLACED)
+    np.testing.assert_allclose(place(moved), POINT, atol=MAX_GAP)
     assert channels(moved) == before
     if word == "target":
         np.testing.assert_allclose(rigs.tail(ob, "Bone.1"), POINT, atol=2e-5)
 
 
 @pytest.mark.parametrize(("kind", "mode"), [("mirrored", "FULL"), *product(["sheared"], MODES)])
-def test_a_bone_goes_to_the_point_however_it_hangs_under_its_parent(kind, mode):
+def test_a_bone_goes_to_the_point_however_it_inherits_from_its_parent(kind, mode):
     ob = make_arm()
     names = rigs.add_bones(ob, rigs.zigzag(2, seed=3), prefix="Above")
     name = add_control(ob, names[-1])
     rigs.turn_bones(ob, seed=5, angle=1.0)
     for above, scale in zip(names, PARENTS[kind], strict=True):
         ob.pose.bones[above].scale = scale
-    hang(ob, kind)
+    add_parents(ob, kind)
     rigs.enter(ob, "POSE")
     chain = ob.chain_ik.chains[0]
     chain.mute, chain.target, chain.subtarget = True, ob, name
@@ -123,14 +123,14 @@ def test_a_bone_without_parent_one_of_another_rig_and_an_object_under_a_bone_go_
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     name = add_control(ob, "", seed=8)
-    hang(ob, "mirrored")
+    add_parents(ob, "mirrored")
     rigs.enter(ob, "POSE")
     chain.target, chain.subtarget = ob, name
     for is_local in (True, False):
         ob.data.bones[name].use_local_location = is_local
         rigs.change(ob.pose.bones[name], location=(0.0, 0.0, 0.0))
         press(move_target, location=POINT)
-        np.testing.assert_allclose(place(ob, name), POINT, atol=PLACED)
+        np.testing.assert_allclose(place(ob, name), POINT, atol=MAX_GAP)
     other = rigs.make_rig(rigs.zigzag(2), name="Other", is_connected=False)
     other.location, other.rotation_euler = (1.0, 2.0, 0.5), (0.3, 0.4, 0.5)
     chain.target, chain.subtarget = other, "Bone.1"
@@ -139,23 +139,23 @@ def test_a_bone_without_parent_one_of_another_rig_and_an_object_under_a_bone_go_
     rigs.enter(ob, "POSE")
     press(move_target, location=POINT)
     press(move_pole, location=(0.0, -2.0, 0.5))
-    np.testing.assert_allclose(place(other, "Bone.1"), POINT, atol=PLACED)
-    np.testing.assert_allclose(place(chain.pole_target), (0.0, -2.0, 0.5), atol=PLACED)
+    np.testing.assert_allclose(place(other, "Bone.1"), POINT, atol=MAX_GAP)
+    np.testing.assert_allclose(place(chain.pole_target), (0.0, -2.0, 0.5), atol=MAX_GAP)
 
 
-def test_locked_and_driven_axes_stay_and_the_others_come_as_near_as_they_can():
+def test_locked_and_driven_axes_stay_and_the_others_go_to_the_nearest_place():
     ob = make_arm()
     moved = ob.chain_ik.chains[0].target
-    hang(moved, "none")
+    add_parents(moved, "none")
     moved.lock_location = (True, False, False)
     rigs.change(moved.driver_add("location", 1).driver, expression="0.25")
     before, start = tuple(moved.location), rigs.position(moved)
     press(move_target, location=POINT)
     assert moved.location[:2] == before[:2]
-    way, gap = rigs.position(moved) - start, np.array(POINT) - rigs.position(moved)
-    assert np.linalg.norm(way) > 0.01
-    # What is left is across the only axis that may move.
-    assert abs(way @ gap) < 1e-5 * np.linalg.norm(way)
+    move, gap = rigs.position(moved) - start, np.array(POINT) - rigs.position(moved)
+    assert np.linalg.norm(move) > 0.01
+    # The gap is perpendicular to the only axis that may move.
+    assert abs(move @ gap) < 1e-5 * np.linalg.norm(move)
 
 
 @pytest.mark.parametrize(
@@ -177,17 +177,17 @@ def test_auto_keying_keys_the_location_and_nothing_else(is_on, only_available, e
     edit.use_keyframe_insert_available, tools.use_keyframe_insert_auto = only_available, is_on
     press(move_target, location=POINT)
     edit.use_keyframe_insert_available = before
-    found = {axis: list[float]() for axis in range(3)}
+    keyed = {axis: list[float]() for axis in range(3)}
     for curve in rigs.curves_of(target):
         assert curve.data_path == "location"
-        found[curve.array_index] = [point.co.x for point in curve.keyframe_points]
+        keyed[curve.array_index] = [point.co.x for point in curve.keyframe_points]
         if is_on:
             value = curve.keyframe_points[-1].co.y
             assert value == pytest.approx(target.location[curve.array_index])
-    assert found == expected
+    assert keyed == expected
 
 
-def test_what_cannot_be_moved_is_refused_with_what_to_do():
+def test_targets_that_cannot_be_moved_are_refused_with_advice():
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     target = chain.target
@@ -206,7 +206,7 @@ def test_what_cannot_be_moved_is_refused_with_what_to_do():
 
 
 @pytest.mark.parametrize("is_bone", [False, True])
-def test_what_stands_nowhere_is_refused_and_no_point_that_is_none_is_gone_to(is_bone):
+def test_a_target_that_is_not_finite_is_refused_and_no_point_makes_one_so(is_bone):
     _, moved = make_followed(is_bone=is_bone)
     before = tuple(moved.location)
     for point in ((np.nan, 0.0, 0.0), (0.0, np.inf, 0.0), (3.4e38, 3.4e38, 3.4e38)):
@@ -224,14 +224,14 @@ def test_a_linked_target_is_refused_and_an_override_of_it_moves(tmp_path: Path):
     ob = make_arm()
     rigs.change(ob.chain_ik.chains[0], target=far)
     assert "The target 'Far' is linked" in refusal(move_target, location=POINT)
-    own = far.override_create(remap_local_usages=True)
-    rigs.change(ob.chain_ik.chains[0], target=own)
+    override = far.override_create(remap_local_usages=True)
+    rigs.change(ob.chain_ik.chains[0], target=override)
     press(move_target, location=POINT)
-    np.testing.assert_allclose(rigs.position(own), POINT, atol=PLACED)
-    own.override_library.is_system_override = True
+    np.testing.assert_allclose(rigs.position(override), POINT, atol=MAX_GAP)
+    override.override_library.is_system_override = True
     text = refusal(move_target, location=(0.0, 0.0, 1.0))
     assert "The library override of the target 'Far' cannot be edited" in text
-    np.testing.assert_allclose(rigs.position(own), POINT, atol=PLACED)
+    np.testing.assert_allclose(rigs.position(override), POINT, atol=MAX_GAP)
 
 
 def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:
@@ -246,32 +246,34 @@ def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:
 
 
 @pytest.mark.parametrize("is_bone", [False, True])
-def test_what_constraints_carry_goes_to_the_point_and_what_they_hold_is_refused(is_bone):
+def test_a_target_that_a_constraint_carries_goes_to_the_point_and_a_held_one_is_refused(
+    is_bone,
+):
     ob, moved = make_followed(is_bone=is_bone)
     chain, prop = ob.chain_ik.chains[0], rigs.make_empty("Prop", (0.3, 0.1, 0.4))
 
     def assert_at(point: object) -> None:
-        np.testing.assert_allclose(place(chain.target, chain.subtarget), point, atol=PLACED)
+        np.testing.assert_allclose(place(chain.target, chain.subtarget), point, atol=MAX_GAP)
 
     prop.rotation_euler, prop.scale = (1.0, 0.4, 2.0), (2.0, 2.0, 2.0)
     carried = moved.constraints.new("CHILD_OF")
     rigs.change(carried, target=prop)
-    # What hangs on it is carried away from where it was held.
+    # The constraint carries the target away from its place.
     rigs.change(prop, rotation_euler=(0.2, 2.0, 0.7), location=(1.0, 0.0, 0.0), scale=(1, 1, 1))
     press(move_target, location=POINT)
     assert_at(POINT)
     moved.constraints.remove(carried)
-    held = moved.constraints.new("COPY_LOCATION")
-    held.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
-    for held.influence in (1.0, 0.5):
+    holder = moved.constraints.new("COPY_LOCATION")
+    holder.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
+    for holder.influence in (1.0, 0.5):
         rigs.updated()
         before, start = tuple(moved.location), place(chain.target, chain.subtarget)
         text = refusal(move_target, location=POINT)
         assert f"constraint, keeps the target '{moved.name}' from going there: mute" in text
         assert tuple(moved.location) == before
         np.testing.assert_array_equal(place(chain.target, chain.subtarget), start)
-    held.mute = True
-    # A limit is refused where it is in the way alone.
+    holder.mute = True
+    # A limit refuses only points beyond it.
     limit = moved.constraints.new("LIMIT_LOCATION")
     rigs.change(limit, use_max_z=True, max_z=0.9, owner_space="WORLD")
     press(move_target, location=(0.3, -0.2, 0.7))

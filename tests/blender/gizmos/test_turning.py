@@ -1,4 +1,4 @@
-"""Ends of limits on their arcs, which stop where the solver does, and the pole angle as a dial."""
+"""Ends of limits, which move on arcs, and the pole angle, which turns on a dial."""
 
 import math
 from pathlib import Path
@@ -28,7 +28,7 @@ KINDS = {
     "ELBOW_Z": "yz",
     "SWING": "xz",
 }
-# Shares of a bone's length, as the marks of limits are drawn.
+# Sizes of the marks of limits, as shares of the bone's length.
 BEND, TWIST, TWIST_AT = 0.45, 0.22, 0.3
 
 
@@ -42,18 +42,18 @@ def make_limb(**settings: object) -> tuple[bpy.types.Object, bpy.types.PropertyG
 
 
 def ends(ob: bpy.types.Object, bone: str = "Bone.1") -> dict[tuple[str, str], LimitEnd]:
-    found = find_ends(ob, chain_spec(ob.chain_ik.chains[0]), bone)
-    return {("xyz"[end.axis], "max" if end.is_max else "min"): end for end in found}
+    limit_ends = find_ends(ob, chain_spec(ob.chain_ik.chains[0]), bone)
+    return {("xyz"[end.axis], "max" if end.is_max else "min"): end for end in limit_ends}
 
 
 def pose(ob: bpy.types.Object, bone: str, axis: str, angle: float) -> None:
     ob.pose.bones[bone].rotation_mode = "XYZ"
-    ob.pose.bones[bone].rotation_euler = [angle if each == axis else 0.0 for each in "xyz"]
+    ob.pose.bones[bone].rotation_euler = [angle if letter == axis else 0.0 for letter in "xyz"]
     rigs.updated()
 
 
 def mark(ob: bpy.types.Object, bone: str, axis: str) -> np.ndarray:
-    """Return where a bone's own axis is seen on the arc of its swing, or of its twist."""
+    """Return the point of a bone's axis on the arc of its swing or twist, world space."""
     posed = rigs.evaluated(ob)
     matrix = np.array(posed.matrix_world @ posed.pose.bones[bone].matrix)
     length = posed.pose.bones[bone].length
@@ -63,11 +63,11 @@ def mark(ob: bpy.types.Object, bone: str, axis: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_end_is_where_a_bone_that_is_turned_so_far_points(kind):
+def test_an_end_is_where_a_bone_points_that_is_turned_to_the_limit(kind):
     ob, chain = make_limb()
     ranges = {axis: RANGES[axis] for axis in KINDS[kind]}
     if kind == "BALL":
-        # A swing about X alone: the middle of Z is rest.
+        # A swing about X alone leaves Z at rest, which its range must include.
         ranges["z"] = (-10.0, 70.0)
     if kind == "SWING":
         ranges["z"] = (-20.0, 20.0)
@@ -91,7 +91,7 @@ def assert_is_drawn(end: LimitEnd) -> None:
     ("kind", "zero"),
     [("BALL", "REST"), ("ELBOW_X", "PARENT"), ("ELBOW_Z", "CHILD"), ("SWING", "REST")],
 )
-def test_a_moved_end_stands_where_its_arc_said_it_would(kind, zero):
+def test_a_moved_end_is_where_its_arc_predicts_it(kind, zero):
     ob, chain = make_limb()
     rigs.turn_bones(ob, seed=2, angle=0.6)
     joint = give(
@@ -103,11 +103,11 @@ def test_a_moved_end_stands_where_its_arc_said_it_would(kind, zero):
     )
     for (axis, word), end in ends(ob).items():
         angle = end.angle + (0.2 if word == "max" else -0.2)
-        (wanted,) = end.points(np.array([angle]))
-        assert np.linalg.norm(wanted - end.point) > 0.01
+        (expected,) = end.points(np.array([angle]))
+        assert np.linalg.norm(expected - end.point) > 0.01
         press(set_limit, bone="Bone.1", turn=axis.upper(), end=word.upper(), angle=angle)
         assert math.isclose(getattr(joint, f"{word}_{axis}"), angle, abs_tol=1e-6)
-        np.testing.assert_allclose(ends(ob)[axis, word].point, wanted, atol=2e-6)
+        np.testing.assert_allclose(ends(ob)[axis, word].point, expected, atol=2e-6)
 
 
 def test_an_end_stops_at_the_other_one_and_where_blender_keeps_it_and_a_cone_has_one_angle():
@@ -129,13 +129,13 @@ def test_an_end_stops_at_the_other_one_and_where_blender_keeps_it_and_a_cone_has
     for turn, end, angle in (("X", "MIN", -0.5), ("Z", "MAX", 0.9), ("X", "MAX", 0.3)):
         press(set_limit, bone="Bone.1", turn=turn, end=end, angle=angle)
         assert math.isclose(joint.cone_angle, abs(angle), abs_tol=1e-6)
-        for each in ends(ob).values():
-            assert_is_drawn(each)
+        for limit_end in ends(ob).values():
+            assert_is_drawn(limit_end)
     press(set_limit, bone="Bone.1", turn="X", end="MAX", angle=-0.3)
     assert joint.cone_angle == 0.0
 
 
-def test_what_has_no_such_end_is_refused_with_what_to_do():
+def test_an_end_of_a_limit_that_does_not_exist_is_refused_with_advice():
     ob, chain = make_limb()
     joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     before = joint.max_x
@@ -157,19 +157,19 @@ def test_what_has_no_such_end_is_refused_with_what_to_do():
     assert (bone.ik_max_x, bone.ik_max_z) == pytest.approx((0.5, 0.9))
 
 
-def test_limits_of_a_librarys_bones_are_refused_and_own_joints_over_them_move(tmp_path: Path):
+def test_limits_of_a_librarys_bones_are_refused_and_joints_of_an_override_move(tmp_path: Path):
     ob, _ = make_limb()
     ob.pose.bones["Bone.1"].use_ik_limit_x = True
     ob.pose.bones["Bone.1"].ik_max_x = 0.5
     bpy.ops.object.mode_set(mode="OBJECT")
     (of_library,) = linked(tmp_path / "library.blend", "Rig")
-    own = of_library.override_create(remap_local_usages=True)
-    rigs.enter(own, "POSE")
+    override = of_library.override_create(remap_local_usages=True)
+    rigs.enter(override, "POSE")
     rigs.updated()
-    chain = own.chain_ik.chains[0]
+    chain = override.chain_ik.chains[0]
     arguments = {"bone": "Bone.1", "turn": "X", "end": "MAX", "angle": 1.0}
     assert "come from a library" in refusal(set_limit, **arguments)
-    assert own.pose.bones["Bone.1"].ik_max_x == 0.5
+    assert override.pose.bones["Bone.1"].ik_max_x == 0.5
     joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     press(set_limit, **arguments)
     assert math.isclose(joint.max_x, 1.0, abs_tol=1e-6)
@@ -193,7 +193,7 @@ def make_arm(scale=(1, 1, 1), **settings: object) -> bpy.types.Object:
     return ob
 
 
-def turned(ob: bpy.types.Object, before: np.ndarray) -> float:
+def turn_since(ob: bpy.types.Object, before: np.ndarray) -> float:
     line = pole_axis(ob, chain_spec(ob.chain_ik.chains[0]))
     arms = [point - line.root for point in (before, rigs.head(ob, "Bone.1"))]
     one, other = (arm - line.direction * (arm @ line.direction) for arm in arms)
@@ -216,13 +216,13 @@ def test_the_bend_turns_by_the_angle_about_the_dials_line_as_it_is_seen(scale, s
     before = rigs.head(ob, "Bone.1")
     for angle in ANGLES:
         press(turn_pole, angle=angle)
-        gap = math.remainder(turned(ob, before) - angle, math.tau)
+        gap = math.remainder(turn_since(ob, before) - angle, math.tau)
         # Uneven scale stretches angles, so only the sense is the same.
         is_even = len({abs(value) for value in scale}) == 1
         assert abs(gap) < (1e-4 if is_even else 1.2)
 
 
-def test_the_line_leads_to_the_target_where_limits_keep_the_chain_from_it():
+def test_the_line_leads_to_the_target_even_if_limits_keep_the_chain_from_it():
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     for bone in ("Bone.0", "Bone.1", "Bone.2"):
@@ -246,7 +246,7 @@ def test_auto_keying_keys_an_angle_that_has_keys_and_no_other():
     np.testing.assert_allclose(keys, [(1.0, 0.4), (5.0, 1.0)], atol=1e-6)
 
 
-def test_an_angle_that_is_no_number_or_has_a_driver_or_no_pole_is_refused():
+def test_an_angle_that_is_not_a_number_or_has_a_driver_or_no_pole_is_refused():
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     assert "not a finite number" in refusal(turn_pole, angle=math.nan)
@@ -257,7 +257,7 @@ def test_an_angle_that_is_no_number_or_has_a_driver_or_no_pole_is_refused():
     assert chain.pole_angle == pytest.approx(0.3)
     rigs.change(chain, pole_target=None)
     assert "no pole" in refusal(turn_pole, angle=1.0)
-    # The ends of what bends meet.
+    # A closed chain has no line between root and end.
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0.5, 0, 0.5), (0, 0, 0)])
     rigs.add_chain(ob, "Bone.2", None)
     rigs.updated()

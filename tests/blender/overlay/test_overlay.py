@@ -1,4 +1,4 @@
-"""What the overlay draws in a viewport."""
+"""Strokes and pixels that the overlay draws in a viewport."""
 
 import math
 
@@ -13,11 +13,11 @@ from blender_ik_addon.overlay.viewport_labels import find_pixels
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from tests.blender.interface.drawn import draw_panel
-from tests.blender.overlay.viewports import NEAR, around_point, draw, needs_gpu, strokes
+from tests.blender.overlay.viewports import REACHABLE, around_point, draw, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects
 
-FAR = (0.0, 0.0, 3.01)
+OUT_OF_REACH = (0.0, 0.0, 3.01)
 
 pytestmark = pytest.mark.usefixtures("seen")
 
@@ -25,15 +25,15 @@ pytestmark = pytest.mark.usefixtures("seen")
 def colour_of_lines() -> set[tuple[float, ...]]:
     points, colours = strokes().thick.join()
     assert len(points) == len(colours)
-    return {tuple(np.round(each, 3)) for each in colours.tolist()}
+    return {tuple(np.round(colour, 3)) for colour in colours.tolist()}
 
 
 def theme(name: str) -> set[tuple[float, ...]]:
-    """Return a colour of the theme, as ``colour_of_lines`` does."""
+    """Return a colour of the theme, in the form of ``colour_of_lines``."""
     return {tuple(np.round(getattr(read_colours(bpy.context), name), 3))}
 
 
-def test_a_chain_is_a_line_through_its_joints_wherever_they_go_while_it_is_seen():
+def test_a_chain_is_a_line_through_its_joints_while_it_is_visible():
     ob, target = rigs.make_arm()
     for target.location in ((0.6, 0.5, 1.2), (-0.5, 0.6, 0.9)):
         bpy.context.view_layer.update()
@@ -50,7 +50,7 @@ def test_a_chain_is_a_line_through_its_joints_wherever_they_go_while_it_is_seen(
             hide(is_hidden)
             bpy.context.view_layer.update()
             assert bool(strokes().thick.points) != is_hidden
-    # A bone of an armature that was never evaluated.
+    # Let the target be a bone of an armature that was never evaluated.
     chain = ob.chain_ik.chains[0]
     chain.target, chain.subtarget = bpy.data.objects.new("New", ob.data), "Bone.0"
     assert len(strokes().thick.join()[0]) == 4
@@ -59,26 +59,26 @@ def test_a_chain_is_a_line_through_its_joints_wherever_they_go_while_it_is_seen(
 @pytest.mark.parametrize(
     ("place", "settings", "status", "colour"),
     [
-        (NEAR, {}, "Reached", "reached"),
-        (FAR, {}, "Out of reach by", "missed"),
-        (NEAR, {"mute": True}, "Muted", "idle"),
+        (REACHABLE, {}, "Reached", "reached"),
+        (OUT_OF_REACH, {}, "Out of reach by", "missed"),
+        (REACHABLE, {"mute": True}, "Muted", "idle"),
         ((0.0, 0.0, 1.95), {"soft_distance": 0.3}, "short of the target by", "reached"),
-        (FAR, {"chain_count": 1}, "Points at its target, ", "reached"),
-        # It is to reach, and may not grow.
-        (FAR, {"chain_count": 1, "use_stretch": True}, "Out of reach by", "missed"),
+        (OUT_OF_REACH, {"chain_count": 1}, "Points at its target, ", "reached"),
+        # A bone with Stretch has to reach; its IK Stretch is zero, so it cannot.
+        (OUT_OF_REACH, {"chain_count": 1, "use_stretch": True}, "Out of reach by", "missed"),
     ],
 )
-def test_the_colour_tells_how_a_chain_ended(place, settings, status, colour):
+def test_the_colour_shows_the_outcome_of_a_chain(place, settings, status, colour):
     ob, _ = rigs.make_arm(place, **settings)
     assert status in ob.chain_ik.chains[0].status
     assert colour_of_lines() == theme(colour)
     if settings in ({}, {"mute": True}):
-        words = [("1 m", read_colours(bpy.context).missed)] if place == FAR else []
+        words = [("1 m", read_colours(bpy.context).missed)] if place == OUT_OF_REACH else []
         assert [(word.text, word.colour) for word in strokes().words] == words
 
 
-def test_a_tip_that_constraints_move_off_its_target_is_amber_and_has_what_is_left():
-    ob, target = rigs.make_arm(NEAR)
+def test_a_tip_that_constraints_move_off_its_target_is_amber_and_shows_its_distance():
+    ob, target = rigs.make_arm(REACHABLE)
     rigs.change(ob.pose.bones["Bone.1"].constraints.new("COPY_ROTATION"), target=target)
     assert colour_of_lines() == theme("held")
     (word,) = strokes().words
@@ -86,7 +86,7 @@ def test_a_tip_that_constraints_move_off_its_target_is_amber_and_has_what_is_lef
 
 
 def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber():
-    ob, target = rigs.make_arm(NEAR)
+    ob, target = rigs.make_arm(REACHABLE)
     chain = ob.chain_ik.chains[0]
     joint = jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3.0, 3.0))
     bpy.context.view_layer.update()
@@ -97,36 +97,36 @@ def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber():
     rigs.change(target, location=(0.0, 0.0, 2.4))
     assert chain.status.startswith("Reached")
     assert colour_of_lines() == theme("held")
-    target.location, chain.use_stretch = NEAR, False
+    target.location, chain.use_stretch = REACHABLE, False
     ob.pose.bones["Bone.1"].lock_rotation = (True, True, True)
     rigs.tagged(ob)
     assert chain.status.startswith("Held back by locked rotation channels")
     assert colour_of_lines() == theme("held")
 
 
-def test_what_stands_has_dots_on_the_floor_and_a_pin_of_a_body_a_ring():
-    ob, target = rigs.make_arm(NEAR)
+def test_planted_feet_have_dots_on_the_floor_and_a_pin_of_a_body_a_ring():
+    ob, target = rigs.make_arm(REACHABLE)
     for name in Items._fields:
         setattr(bpy.context.scene.chain_ik.overlay, name, name == "show_contacts")
     chain = ob.chain_ik.chains[0]
     bpy.context.view_layer.update()
     assert strokes().dots.join() is None
-    # At rest the bone stands upright, so its heel is the floor and its toe right above that.
+    # At rest heel and toe are below head and tail, on a floor at the height of the lower one.
     rest = ob.data.bones["Bone.1"]
     matrix = rigs.evaluated(ob).matrix_world @ rigs.evaluated(ob).pose.bones["Bone.1"].matrix
     ends = [rest.head_local.copy(), rest.tail_local.copy()]
-    for each in ends:
-        each.z = min(rest.head_local.z, rest.tail_local.z)
-    feet = np.array([matrix @ rest.matrix_local.inverted() @ each for each in ends])
-    for chain.planted, colour, standing in (
+    for end in ends:
+        end.z = min(rest.head_local.z, rest.tail_local.z)
+    feet = np.array([matrix @ rest.matrix_local.inverted() @ end for end in ends])
+    for chain.planted, colour, rows in (
         ("HEEL", "pole", [0]),
         ("TOE", "held", [1]),
         ("FOOT", "reached", [0, 1]),
     ):
         bpy.context.view_layer.update()
         points, colours = strokes().dots.join()
-        np.testing.assert_allclose(points, feet[standing], atol=1e-6)
-        assert {tuple(np.round(each, 3)) for each in colours.tolist()} == theme(colour)
+        np.testing.assert_allclose(points, feet[rows], atol=1e-6)
+        assert {tuple(np.round(rgba, 3)) for rgba in colours.tolist()} == theme(colour)
     body = ob.chain_ik.body
     body.root, chain.planted = "Bone.0", "NONE"
     for chain.use_pin, body.use_body in ((True, False), (True, True), (False, True)):
@@ -140,21 +140,21 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone():
     ob = rigs.make_rig()
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Other")
     pole = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
-    arm = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR), pole_target=pole)
+    arm = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=REACHABLE), pole_target=pole)
     rigs.add_chain(ob, "Other.1", rigs.make_empty(location=(2.6, 0.5, 1.2)))
     jointed_rigs.give(arm, "Bone.1", "HINGE_X", x=(-90.0, 90.0))
     rigs.change(bpy.context.view_layer.objects, active=ob)
     ob.chain_ik.active_index = 0
-    found = strokes()
-    reach = [rim.radius for rim in found.rims]
+    drawn = strokes()
+    reach = [rim.radius for rim in drawn.rims]
     assert reach == pytest.approx([2 * np.hypot(1.0, 0.1)], abs=1e-5)
-    assert found.areas.points
+    assert drawn.areas.points
     ob.chain_ik.active_index = 1
     other = strokes()
     assert other.rims[0].centre == pytest.approx((2.0, 0.0, 0.0), abs=1e-6)
     assert not other.areas.points
     assert len(other.thick.join()[0]) == 8
-    # What it cannot fold below is drawn as well.
+    # The smallest reach of a chain is drawn as well.
     ob = rigs.make_rig([(0.0, 0.0, 0.0), (0.0, 0.0, 2.0), (0.0, 0.0, 3.0)], name="Long")
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=(1.5, 0.0, 1.0)))
     rigs.change(bpy.context.view_layer.objects, active=ob)
@@ -168,18 +168,18 @@ def test_the_plane_of_a_pole_is_the_one_in_which_the_chain_bends(scale, keeps):
     ob.scale = scale
     pole = rigs.make_empty("Pole", (0.3, -2.0, 1.0))
     settings = {"pole_target": pole, "pole_angle": 0.8, "negative_scale": keeps}
-    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR), **settings)
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=REACHABLE), **settings)
     rigs.change(bpy.context.view_layer.objects, active=ob)
-    found = strokes()
-    (root, end, corner), _ = found.areas.join()
+    drawn = strokes()
+    (root, end, corner), _ = drawn.areas.join()
     elbow = rigs.head(ob, "Bone.1")
     normal = np.cross(end - root, corner - root)
     assert abs((elbow - root) @ normal) < 1e-5 * np.linalg.norm(normal)
     along = (end - root) / np.linalg.norm(end - root)
     across = corner - root - along * ((corner - root) @ along)
     assert (elbow - root) @ across > 0.0
-    # The line leads to the pole as it is.
-    points, _ = found.thin.join()
+    # The line leads to the pole, though the pole angle turns the plane away from it.
+    points, _ = drawn.thin.join()
     assert np.linalg.norm(points - rigs.position(pole), axis=1).min() < 1e-5
     assert np.linalg.norm(corner - rigs.position(pole)) > 0.5
 
@@ -195,9 +195,9 @@ ITEMS = {
 }
 
 
-def test_each_item_can_be_switched_off_and_words_have_the_colour_of_their_chain():
-    rigs.make_arm(NEAR, name="Beside")
-    ob, far = rigs.make_arm(FAR)
+def test_every_item_can_be_switched_off_and_texts_have_the_colour_of_their_chain():
+    rigs.make_arm(REACHABLE, name="Beside")
+    ob, far = rigs.make_arm(OUT_OF_REACH)
     chain = ob.chain_ik.chains[0]
     missed = read_colours(bpy.context).missed
     points, colours = strokes().thin.join()
@@ -219,7 +219,7 @@ def test_each_item_can_be_switched_off_and_words_have_the_colour_of_their_chain(
         setattr(bpy.context.scene.chain_ik.overlay, item, False)
         assert count(kind) < before, item
         setattr(bpy.context.scene.chain_ik.overlay, item, True)
-    # A chain that leaves its bones alone has no pole plane.
+    # A chain without effect has no pole plane.
     chain.joints.clear()
     for chain.mute, chain.influence in ((True, 1.0), (False, 0.0), (False, 1.0)):
         bpy.context.view_layer.update()
@@ -231,7 +231,7 @@ def test_each_item_can_be_switched_off_and_words_have_the_colour_of_their_chain(
     ("spoiled", "value"),
     [("object", math.nan), ("object", 3e38), ("Bone.0", math.nan), ("Bone.1", 1e25)],
 )
-def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(spoiled, value, capfd):
+def test_a_rig_that_is_not_finite_or_too_large_is_not_drawn_and_says_why(spoiled, value, capfd):
     ob, _ = rigs.make_arm()
     other, _ = rigs.make_arm(name="Other")
     rigs.add_bones(ob, np.array(rigs.ARM) + np.array([2.0, 0.0, 0.0]), prefix="Beside")
@@ -245,22 +245,22 @@ def test_a_rig_that_stands_nowhere_is_not_drawn_and_says_why(spoiled, value, cap
     spoiled_one = ob if spoiled == "object" else ob.pose.bones[spoiled]
     rigs.change(spoiled_one, scale=(value, value, value))
     capfd.readouterr()
-    found = strokes()
-    points, _ = found.thick.join()
-    # The chain beside it on the same rig, and that of another one.
+    drawn = strokes()
+    points, _ = drawn.thick.join()
+    # The other chain of this rig, and the chain of another rig, are drawn.
     beside = [rigs.tail(ob, "Beside.1")] if spoiled != "object" else []
     expected = [*beside, rigs.tail(other, "Bone.1")]
     np.testing.assert_allclose(points[3::4], expected, atol=1e-5)
-    assert not found.rims
-    assert not found.areas.points
-    assert np.isfinite(found.dots.join()[0]).all()
-    # What the gizmos of limits are placed by.
+    assert not drawn.rims
+    assert not drawn.areas.points
+    assert np.isfinite(drawn.dots.join()[0]).all()
+    # The gizmos of limits call this; it must not print anything.
     find_ends(rigs.evaluated(ob), chain_spec(chain), "Bone.0")
     assert capfd.readouterr() == ("", "")
     assert "not finite or too large" in chain.status, chain.status
 
 
-def test_local_view_shows_its_own_rigs_alone():
+def test_local_view_shows_only_its_rigs():
     ob, _ = rigs.make_arm()
     other, _ = rigs.make_arm(name="Other")
     select_objects(active=other)
@@ -276,11 +276,11 @@ def test_local_view_shows_its_own_rigs_alone():
     assert len(strokes().thick.join()[0]) == 8
 
 
-def test_words_behind_the_eye_are_nowhere():
+def test_texts_behind_the_eye_have_no_pixels():
     eye, ahead = np.array((1.0, 2.0, 3.0)), np.array((0.0, 0.0, -1.0))
     matrix = np.eye(4)
     matrix[:3, 3] = -eye
-    # Without a lens: what lies one ahead fills the view, and so would what lies one behind.
+    # A view of 90 degrees: division by depth alone gives pixels to points behind the eye too.
     matrix[3] = (0.0, 0.0, -1.0, eye[2])
     points = eye + np.array((ahead, -ahead, 2.0 * ahead + (1.0, 0.0, 0.0)))
     pixels = find_pixels(points, matrix, (400, 200))
@@ -295,8 +295,8 @@ def test_items_that_change_nothing_are_grey(in_blender, in_scene):
     switch, *items = draw_panel(bpy.types.VIEW3D_PT_overlay_chain_ik)
     assert switch.name == "show_overlay"
     assert switch.is_active == in_blender
-    assert {each.name for each in items} == set(Items._fields)
-    assert {each.is_active for each in items} == {in_blender and in_scene}
+    assert {item.name for item in items} == set(Items._fields)
+    assert {item.is_active for item in items} == {in_blender and in_scene}
     bpy.context.space_data.overlay.show_overlays = True
 
 
@@ -304,7 +304,7 @@ def test_items_that_change_nothing_are_grey(in_blender, in_scene):
 def test_pixels_of_a_chain_are_green_and_there_are_none_when_it_is_off():
     gpu.init()
     ob, _ = rigs.make_arm()
-    # Words put the state of the graphics card back by themselves: there are none.
+    # Drawing text resets the state of the graphics card, so the scene shows none.
     assert draw()[1] == [("NONE", "NONE")] * 2
     for item in ("show_joints", "show_target_lines"):
         setattr(bpy.context.scene.chain_ik.overlay, item, False)

@@ -1,4 +1,4 @@
-"""What the overlay knows from one drawing to the next: never too little, never too long."""
+"""The cache of the overlay between draws: complete, and never outdated."""
 
 import bpy
 import gpu
@@ -7,14 +7,14 @@ import pytest
 
 from blender_ik_addon.overlay import viewport
 from blender_ik_addon.overlay.overlay_cache import cache
-from tests.blender.overlay.viewports import NEAR, in_viewport, needs_gpu, strokes
+from tests.blender.overlay.viewports import REACHABLE, in_viewport, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.saved_rigs import linked
 
 
 @pytest.mark.parametrize("is_live", [True, False])
-def test_limits_that_play_or_change_are_drawn_anew(seen, is_live):
-    ob, _ = rigs.make_arm(NEAR)
+def test_limits_that_play_or_change_are_drawn_again(seen, is_live):
+    ob, _ = rigs.make_arm(REACHABLE)
     joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
     bone = ob.pose.bones["Bone.1"]
     bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
@@ -23,23 +23,23 @@ def test_limits_that_play_or_change_are_drawn_anew(seen, is_live):
     rigs.key(ob, 'pose.bones["Bone.1"].ik_max_x', {1: 0.5, 50: 1.5})
     seen_lines = set()
 
-    def look() -> None:
+    def record_lines() -> None:
         points, _ = strokes().areas.join()
         seen_lines.add(points.tobytes())
 
     for frame in range(1, 50, 6):
         bpy.context.scene.frame_set(frame)
-        look()
+        record_lines()
     for holder, name in ((bone, "ik_max_x"), (joint, "cone_angle")):
         rigs.change(holder, **{name: 0.7})
-        look()
+        record_lines()
     assert len(seen_lines) == 11
 
 
-def test_chains_that_come_and_go_are_seen_at_once_also_of_a_renamed_rig(seen):
+def test_new_and_removed_chains_are_drawn_at_once_also_on_a_renamed_rig(seen):
     ob = rigs.make_rig()
     assert not strokes().thick.points
-    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=REACHABLE))
     for ob.name in ("Rig", "Another"):
         bpy.context.view_layer.update()
         assert len(strokes().thick.join()[0]) == 4
@@ -87,7 +87,7 @@ def test_linked_rigs_a_local_one_and_an_override_of_one_name_are_all_drawn(
 
 
 @pytest.mark.parametrize("role", ["target", "pole_target"])
-def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen, role):
+def test_a_removed_target_or_pole_is_not_drawn_even_before_the_next_update(seen, role):
     ob, _ = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
@@ -100,7 +100,7 @@ def test_what_is_removed_before_the_next_update_is_drawn_no_longer(seen, role):
     assert bool(after.areas.points) == (role == "target")
 
 
-def test_nothing_is_computed_while_it_is_off_and_none_is_known_of_another_file(seen):
+def test_nothing_is_computed_while_it_is_off_and_another_file_clears_the_cache(seen):
     _, target = rigs.make_arm()
     strokes()
     assert cache.rigs
@@ -119,7 +119,7 @@ def test_nothing_is_computed_while_it_is_off_and_none_is_known_of_another_file(s
 
 
 @needs_gpu
-def test_what_is_drawn_is_kept_until_it_changes_but_not_all_colours_that_are_tried(seen):
+def test_strokes_are_cached_until_they_change_but_not_for_all_colours(seen):
     gpu.init()
     ob, target = rigs.make_arm()
     bpy.context.view_layer.objects.active = ob

@@ -1,4 +1,4 @@
-"""The first viewport of the file, without a window: what the overlay would draw there."""
+"""Draws of the overlay in the first viewport of the file, without a window."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,8 +18,7 @@ from tests.blender.gizmos.grabbed import in_viewport as in_first_viewport
 
 Pixels = npt.NDArray[np.float64]
 SIZE = 400
-NEAR = (0.6, 0.5, 1.2)
-"""A target that an arm reaches."""
+REACHABLE = (0.6, 0.5, 1.2)
 needs_gpu = pytest.mark.skipif(
     not hasattr(gpu, "init"), reason="before 5.2 the module starts no graphics card by itself"
 )
@@ -27,7 +26,7 @@ needs_gpu = pytest.mark.skipif(
 
 @contextmanager
 def in_viewport() -> Iterator[None]:
-    """Have the first viewport of the file that is open drawn; nothing is known of it."""
+    """Override the context with the first viewport; the cache is empty before and after."""
     cache.clear()
     with in_first_viewport():
         yield
@@ -35,11 +34,11 @@ def in_viewport() -> Iterator[None]:
 
 
 def strokes() -> Strokes:
-    """Return what would be drawn now, made anew where something has changed."""
+    """Return the strokes to draw now; those of changed rigs are gathered again."""
     cache.settle()
     colours = read_colours(bpy.context)
-    found = find_view(bpy.context, cache, colours)
-    return Strokes() if found is None else gather(bpy.context, cache, *found)
+    view = find_view(bpy.context, cache, colours)
+    return Strokes() if view is None else gather(bpy.context, cache, *view)
 
 
 def draw(
@@ -64,13 +63,13 @@ def draw(
         on_screen()
         states.append((gpu.state.blend_get(), gpu.state.depth_test_get()))
         pixels = buffer.read_color(0, 0, SIZE, SIZE, 4, 0, "FLOAT")
-    found = np.array(pixels.to_list()).reshape(SIZE, SIZE, 4)
+    array = np.array(pixels.to_list()).reshape(SIZE, SIZE, 4)
     image.free()
-    return found, states
+    return array, states
 
 
 def around_point(pixels: Pixels, point: npt.ArrayLike) -> Pixels:
     matrix = np.array(bpy.context.region_data.perspective_matrix)
-    seen_at = (matrix @ [*np.asarray(point), 1.0])[:2] * 0.5 + 0.5
-    column, row = (seen_at * SIZE).astype(int).tolist()
+    place = (matrix @ [*np.asarray(point), 1.0])[:2] * 0.5 + 0.5
+    column, row = (place * SIZE).astype(int).tolist()
     return pixels[row - 2 : row + 3, column - 2 : column + 3]

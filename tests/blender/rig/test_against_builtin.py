@@ -1,7 +1,6 @@
-"""Blender's own IK constraint and ours on the same rig, where the constraint fails.
+"""Blender's IK constraint and our chain on the same rigs, in cases where the constraint fails.
 
-Each test asserts both: that the constraint fails, so that we hear when Blender mends it, and that
-ours does not.
+The tests assert that the constraint fails, to notice when Blender fixes it, and that ours does not.
 """
 
 import itertools
@@ -31,16 +30,16 @@ class Pair:
         constraint.target, constraint.pole_target = self.target, pole
         constraint.use_stretch = False
         if pole is not None:
-            # What it needs to face the pole with this rest bend; ours needs none.
+            # The constraint needs it to face the pole with this rest bend; ours needs none.
             constraint.pole_angle = -np.pi / 2.0
         rigs.updated()
 
     def move(self, point):
-        """Bring the target to a point in world space and solve both."""
+        """Move the target to a point in world space and solve both."""
         rigs.change(self.target, location=point)
 
     def misses(self):
-        """Return how far ours and the constraint miss, as shares of the limb's length."""
+        """Return the distances to the target of ours and the constraint, as shares of the limb."""
         return [scaled_rigs.miss(ob, self.bones, self.target) for ob in (self.ours, self.builtin)]
 
     def elbows(self):
@@ -52,9 +51,9 @@ class Pair:
 def test_a_chain_of_fifty_bones_reaches_all_of_twenty_targets():
     pair = Pair(50.0 * arc(50))
     rng, misses = make_rng(0), []
-    ways = rng.normal(size=(20, 3))
-    ways *= 45.0 * np.cbrt(rng.uniform(size=(20, 1))) / np.linalg.norm(ways, axis=1, keepdims=True)
-    for point in ways:
+    goal = rng.normal(size=(20, 3))
+    goal *= 45.0 * np.cbrt(rng.uniform(size=(20, 1))) / np.linalg.norm(goal, axis=1, keepdims=True)
+    for point in goal:
         pair.move(point)
         misses.append(pair.misses())
     ours, builtin = (np.array(misses) > 1e-3).sum(axis=0)
@@ -78,7 +77,7 @@ def test_a_straight_limb_bends_toward_a_target_on_its_own_axis(count, solver):
 @pytest.mark.parametrize("solver", ["TWO_BONE", "NEWTON"])
 def test_the_elbow_does_not_pop_when_the_target_passes_the_pole(solver):
     pair = Pair(pole=(0.0, -10.0, 0.0), solver=solver)
-    # Past the line from root to pole, aside of where the arm bends, 0.03 degrees a step.
+    # The target passes the line from root to pole, beside the bend, 0.03 degrees a step.
     angles = np.radians(0.03 * (np.arange(-8, 8) + 0.5))
     points = 1.7 * np.column_stack((np.sin(angles), -np.cos(angles), np.zeros_like(angles)))
     elbows = []
@@ -86,9 +85,9 @@ def test_the_elbow_does_not_pop_when_the_target_passes_the_pole(solver):
         pair.move(point)
         elbows.append(pair.elbows())
     ours, builtin = np.linalg.norm(np.diff(elbows, axis=0), axis=2).max(axis=0)
-    told = f"largest step of the elbow: ours {ours:.3g} m, the constraint's {builtin:.3g} m"
-    assert builtin > 0.7, told
-    assert ours < 0.02, told
+    message = f"largest step of the elbow: ours {ours:.3g} m, the constraint's {builtin:.3g} m"
+    assert builtin > 0.7, message
+    assert ours < 0.02, message
 
 
 ABOVE, UPPER, FORE = "Bone.0", "Bone.1", "Bone.2"
@@ -107,7 +106,7 @@ SHOULDERED_ARM = ((0, 0, 0), (0, 0.05, 0.5), (0, -0.1, 1.5), (0, 0, 2.5))
     ],
     ids=str,
 )
-def test_scaled_bones_do_not_cost_the_target(bone, scale):
+def test_scaled_bones_reach_the_target(bone, scale):
     pair = Pair(SHOULDERED_ARM, chain_count=2)
     pair.bones = [UPPER, FORE]
     pair.builtin.pose.bones[FORE].constraints[0].chain_count = 2
@@ -121,9 +120,9 @@ def test_scaled_bones_do_not_cost_the_target(bone, scale):
         pair.move(point)
         misses.append(pair.misses())
     ours, builtin = np.max(misses, axis=0)
-    told = f"largest miss: ours {ours:.3g} of the limb, the constraint's {builtin:.3g}"
-    assert builtin > 0.1, told
-    assert ours <= 1e-5, told
+    message = f"largest miss: ours {ours:.3g} of the limb, the constraint's {builtin:.3g}"
+    assert builtin > 0.1, message
+    assert ours <= 1e-5, message
 
 
 def angle_to_target(ob, bone, target):
@@ -140,9 +139,9 @@ def test_the_tip_takes_the_targets_rotation_under_scale(scale):
     pair.target.rotation_quaternion = Quaternion((1.0, 0.5, 0.2), 0.6)
     pair.move(np.multiply(scale, (0.3, 0.4, 1.5)))
     ours, builtin = (angle_to_target(ob, "Bone.2", pair.target) for ob in (pair.ours, pair.builtin))
-    told = (
+    message = (
         f"away from the target's direction: ours {ours:.3g} degrees, the constraint {builtin:.3g}"
     )
-    assert builtin > 5.0, told
-    assert ours < 1e-3, told
+    assert builtin > 5.0, message
+    assert ours < 1e-3, message
     assert pair.misses()[0] <= 1e-5

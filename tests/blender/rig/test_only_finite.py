@@ -1,4 +1,4 @@
-"""Promises 6 and 7: rigs that are wrong themselves are told of; only finite numbers are written."""
+"""Promises 6 and 7: statuses tell what is wrong with a rig; only finite numbers are written."""
 
 import math
 from collections.abc import Callable
@@ -60,7 +60,7 @@ def make_scene() -> bpy.types.Object:
     return bpy.data.objects["Bad"]
 
 
-# Each that is spoiled with two operators, each operator with one or two that are.
+# Every spoiled part with two operators, every operator with one or two spoiled parts.
 PAIRS = [
     (spoiled, list(OPERATORS)[(i + 5 * step) % len(OPERATORS)])
     for i, spoiled in enumerate(SPOILED)
@@ -70,7 +70,7 @@ PAIRS = [
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("spoiled", "operator"), PAIRS)
-def test_no_operator_writes_what_is_not_finite(spoiled, operator, capfd):
+def test_no_operator_writes_numbers_that_are_not_finite(spoiled, operator, capfd):
     owner = make_scene()
     options, name, names = OPERATORS[operator]
     if name in ("chain_ik_add", "chain_ik_solve"):
@@ -79,29 +79,29 @@ def test_no_operator_writes_what_is_not_finite(spoiled, operator, capfd):
     SPOILED[spoiled]()
     bpy.context.view_layer.update()
     before = spoiling.not_finite()
-    bones = [each for each in names if each in owner.pose.bones]
-    objects = [bpy.data.objects[each] for each in names if each in bpy.data.objects]
+    bones = [bone for bone in names if bone in owner.pose.bones]
+    objects = [bpy.data.objects[key] for key in names if key in bpy.data.objects]
     selecting.select_bones(owner, [*bones, "Bone.3"], *objects)
-    said = ""
+    report = ""
     try:
         getattr(bpy.ops.pose, name)(**options)
     except RuntimeError as error:
-        said = str(error)
+        report = str(error)
     bpy.context.view_layer.update()
     assert spoiling.not_finite() <= before
-    assert "Traceback" not in said + capfd.readouterr().err
+    assert "Traceback" not in report + capfd.readouterr().err
 
 
-TORN = ("{", "[]", '["Bone.0"]', "[" * 20_000, "9" * 5_000)
+BROKEN = ("{", "[]", '["Bone.0"]', "[" * 20_000, "9" * 5_000)
 NUMBERS = ("NaN", "1e999", '"1"')
 
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [*((text, "") for text in TORN), *(("", number) for number in NUMBERS)],
-    ids=[each[:12] for each in (*TORN, *NUMBERS)],
+    [*((text, "") for text in BROKEN), *(("", number) for number in NUMBERS)],
+    ids=[value[:12] for value in (*BROKEN, *NUMBERS)],
 )
-def test_a_stored_pose_that_is_torn_or_tampered_with_is_told_and_stored_anew(text, number, capfd):
+def test_a_stored_pose_that_is_broken_or_edited_is_reported_and_stored_again(text, number, capfd):
     owner = make_scene()
     chain = owner.chain_ik.chains["Bad"]
     first = chain.stored_pose.split("[", 3)[3].partition(",")[0]
@@ -124,7 +124,7 @@ def test_a_stored_pose_that_is_torn_or_tampered_with_is_told_and_stored_anew(tex
     assert "Traceback" not in capfd.readouterr().err
 
 
-def test_keys_that_are_not_finite_are_not_given_back():
+def test_keys_that_are_not_finite_are_not_restored():
     owner = make_scene()
     owner.keyframe_insert('pose.bones["Bone.1"].rotation_quaternion', frame=1)
     for curve in rigs.curves_of(owner):
@@ -133,14 +133,14 @@ def test_keys_that_are_not_finite_are_not_given_back():
     assert not spoiling.not_finite()
     bpy.context.view_layer.objects.active = owner
     selecting.press(bpy.ops.pose.chain_ik_restore)
-    # What animation puts there is not ours.
+    # Values that the animation writes are not ours.
     assert spoiling.not_finite() <= {"Bad.Bone.1.rotation_quaternion"}
     assert all(np.isfinite(owner.pose.bones[f"Bone.{i}"].rotation_quaternion).all() for i in (0, 2))
 
 
 @pytest.mark.parametrize("value", [math.nan, 3.4e38])
-def test_a_chain_from_the_present_pose_starts_from_the_stored_one_where_that_is_none(value):
-    """It was refused until a chain that shares bones with it, and is refused else, had moved it."""
+def test_a_chain_from_the_present_pose_starts_from_the_stored_one_if_that_is_not_finite(value):
+    """Once it was refused until a chain with a shared bone, otherwise refused, had moved it."""
     ob, _ = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
     chain.solver, chain.start_from = "CCD", "CURRENT"
@@ -154,7 +154,7 @@ def test_a_chain_from_the_present_pose_starts_from_the_stored_one_where_that_is_
 
 
 @pytest.mark.parametrize("word", ["target", "pole"])
-def test_a_body_goes_to_no_place_that_is_too_far_for_blender_to_tell(word):
+def test_a_body_does_not_follow_a_target_or_pole_at_the_limit_of_float32(word):
     ob, target = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
@@ -167,7 +167,7 @@ def test_a_body_goes_to_no_place_that_is_too_far_for_blender_to_tell(word):
 
 
 def add_everything(ob: bpy.types.Object, target: bpy.types.Object) -> bpy.types.PropertyGroup:
-    """Add a chain and touch every setting that does more than be stored."""
+    """Add a chain, and change every setting that has an effect at once."""
     chain = rigs.add_chain(ob, "Bone.1", target, pole_target=target, use_stretch=True)
     chain.joints.add().bone = "Bone.0"
     chain.use_stretch = False
@@ -206,7 +206,7 @@ def test_settings_of_a_new_object_can_be_changed_before_it_has_a_pose(is_linked,
 
 
 @pytest.mark.parametrize("data", ["mesh", "empty"])
-def test_a_chain_on_an_object_that_is_no_armature_says_so_and_prints_nothing(data, capfd):
+def test_a_chain_on_an_object_that_is_not_an_armature_says_so_and_prints_nothing(data, capfd):
     ob = bpy.data.objects.new("Thing", bpy.data.meshes.new("M") if data == "mesh" else None)
     rigs.link(ob)
     chain = add_everything(ob, rigs.make_empty())

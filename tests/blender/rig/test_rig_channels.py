@@ -15,8 +15,8 @@ EULER_MODES = rigs.ROTATION_MODES[1:7]
 HELD_BACK = "Held back by locked rotation channels"
 
 
-def locked_rig(mode, locked, *, all_four=None, bone="Bone.0"):
-    """Return an arm whose bone has its first rotation channels locked as told."""
+def locked_rig(mode, locked, *, lock_w=None, bone="Bone.0"):
+    """Return an arm with a bone that has these locks of its first rotation channels."""
     ob = rigs.make_rig(modes=mode)
     pose_bone = ob.pose.bones[bone]
     if mode in EULER_MODES:
@@ -27,8 +27,8 @@ def locked_rig(mode, locked, *, all_four=None, bone="Bone.0"):
         pose_bone.rotation_axis_angle = (0.4, 0.6, 0.0, 0.8)
     pose_bone.lock_rotation = locked
     # Blender's own default is True.
-    pose_bone.lock_rotations_4d = all_four is not None
-    pose_bone.lock_rotation_w = bool(all_four)
+    pose_bone.lock_rotations_4d = lock_w is not None
+    pose_bone.lock_rotation_w = bool(lock_w)
     return ob
 
 
@@ -36,7 +36,7 @@ def raw(ob, bone="Bone.0"):
     return np.array(rigs.rotations(ob)[bone])
 
 
-# Of quaternions and turns about axes with 4D locks.
+# Quaternions and axis-angles have 4D locks here.
 @pytest.mark.parametrize(
     ("mode", "axis"),
     [
@@ -47,8 +47,8 @@ def raw(ob, bone="Bone.0"):
 def test_a_locked_channel_keeps_its_value_to_the_bit(mode, axis):
     is_euler = mode in EULER_MODES
     locked = [i == axis for i in range(3 if is_euler else 4)]
-    all_four = None if is_euler else locked.pop(0)
-    ob = locked_rig(mode, locked, all_four=all_four)
+    lock_w = None if is_euler else locked.pop(0)
+    ob = locked_rig(mode, locked, lock_w=lock_w)
     before = raw(ob)
     chain, target = scaled_rigs.follow(ob, BONES, POINT)
     assert raw(ob)[axis] == before[axis]
@@ -58,8 +58,8 @@ def test_a_locked_channel_keeps_its_value_to_the_bit(mode, axis):
 
 
 @pytest.mark.parametrize("mode", rigs.ROTATION_MODES)
-def test_a_bone_that_is_locked_altogether_does_not_turn(mode):
-    ob = locked_rig(mode, (True, True, True), all_four=True)
+def test_a_bone_with_all_channels_locked_does_not_turn(mode):
+    ob = locked_rig(mode, (True, True, True), lock_w=True)
     before = raw(ob)
     chain, _ = scaled_rigs.follow(ob, BONES, POINT)
     np.testing.assert_array_equal(raw(ob), before)
@@ -86,7 +86,8 @@ def test_a_hinge_locked_to_its_plane_reaches_a_target_in_that_plane():
         assert tuple(raw(ob, bone)[1:]) == (0.0, 0.0)
 
 
-MISS = 1e-6
+# Largest distance to the target, as a share of the length of the limb.
+MAX_MISS = 1e-6
 
 
 @pytest.mark.parametrize(
@@ -99,23 +100,23 @@ MISS = 1e-6
     ],
 )
 def test_channels_do_not_flip_along_a_path(mode, solver):
-    # The ring stays clear of where a mode itself has no neighbour: gimbal lock of Euler angles, and
-    # the turn by zero of axis-angle, which has no axis.
+    # The path avoids singularities of the modes: gimbal lock of Euler angles, and the rotation by
+    # zero of axis-angle, which has no axis.
     ob = rigs.make_rig(rigs.zigzag(2 if solver == "TWO_BONE" else 4), modes=mode)
     bones = list(ob.pose.bones.keys())
     rigs.turn_bones(ob, seed=2, angle=0.6)
     reach = scaled_rigs.limb_length(ob, bones)
     _, target = scaled_rigs.follow(ob, bones, np.array([0.0, 0.0, 1.0]), solver=solver)
-    seen = []
+    path = []
     for angle in np.linspace(0.0, 2.0 * np.pi, 61):
         ring = (0.3 + 0.15 * np.sin(angle), 0.4 + 0.15 * np.cos(angle), 0.4 + 0.1 * np.sin(angle))
         rigs.change(target, location=np.multiply(ring, reach))
-        seen.append(list(rigs.rotations(ob).values()))
+        path.append(list(rigs.rotations(ob).values()))
         assert scaled_rigs.miss(ob, bones, target) <= 1e-4
     # The target moves 0.015 of the reach a step; a flip is a jump of 2 (quaternion) or pi.
-    largest = np.abs(np.diff(seen, axis=0)).max()
+    largest = np.abs(np.diff(path, axis=0)).max()
     assert largest < 0.2, f"largest step of a channel: {largest:.3g}"
-    np.testing.assert_allclose(seen[-1], seen[0], atol=1e-5)
+    np.testing.assert_allclose(path[-1], path[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("mode", rigs.ROTATION_MODES[:7])
@@ -129,10 +130,10 @@ def test_channels_stay_on_the_turn_or_side_that_the_animator_chose(mode):
     np.testing.assert_allclose(np.array(rigs.rotations(ob)["Bone.0"]), before, atol=1e-4)
 
 
-def test_a_quaternion_that_is_not_of_length_one_is_taken_as_its_rotation():
+def test_a_quaternion_that_is_not_of_length_one_counts_as_its_rotation():
     ob = rigs.make_rig()
     ob.pose.bones["Bone.0"].rotation_quaternion = (3.0, 0.3, -0.6, 0.9)
     ob.pose.bones["Bone.1"].rotation_quaternion = (0.0, 0.0, 0.0, 0.0)
     bones = ["Bone.0", "Bone.1"]
     chain, target = scaled_rigs.follow(ob, bones, np.array([0.7, 0.4, 1.0]), tolerance=1e-7)
-    assert scaled_rigs.miss(ob, bones, target) <= MISS, chain.status
+    assert scaled_rigs.miss(ob, bones, target) <= MAX_MISS, chain.status

@@ -1,8 +1,7 @@
-"""What a chain follows, its rotation, and what ``negative_scale`` means.
+"""The rotation of a target, and the meaning of ``negative_scale``.
 
-The tip takes the rotation, or the hand that is connected to it. MIRROR: everything is the mirror
-image, elbow included. KEEP: the elbow goes where the arm without the negative scale would put it,
-seen in world space.
+The tip takes the rotation, or the hand below it. MIRROR: the pose is the mirror image, elbow
+included. KEEP: the elbow goes where it would be without the negative scale, in world space.
 """
 
 import numpy as np
@@ -13,7 +12,7 @@ from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.scaled_rigs import axes_of_bone, axes_of_object, turned_target
 from tests.helpers import make_rng
 
-MISS = 1e-6
+MAX_MISS = 1e-6
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
@@ -27,7 +26,7 @@ def chain_to(ob, bones, target, **settings):
 
 
 def turned_limb(use_tail, solver="NEWTON", scale=(1.0, 1.0, 1.0), seed=0):
-    """Return a limb whose tip takes its target's rotation half way to its root."""
+    """Return a limb whose tip has its target's rotation, half way between root and old end."""
     count = 3 if solver == "TWO_BONE" else 5
     ob, bones = scaled_rigs.random_rig(make_rng(seed), count)
     rigs.change(ob, scale=scale)
@@ -37,7 +36,7 @@ def turned_limb(use_tail, solver="NEWTON", scale=(1.0, 1.0, 1.0), seed=0):
     settings = {"use_rotation": True, "use_tail": use_tail, "solver": solver}
     chain = chain_to(ob, bones, target, chain_count=len(bones) - (not use_tail), **settings)
     gap = np.linalg.norm((rigs.tail if use_tail else rigs.head)(ob, bones[-1]) - point)
-    assert gap <= 3.0 * MISS * scaled_rigs.limb_length(ob, bones), chain.status
+    assert gap <= 3.0 * MAX_MISS * scaled_rigs.limb_length(ob, bones), chain.status
     assert chain.status.startswith("Reached"), chain.status
     return ob, bones, target
 
@@ -61,8 +60,8 @@ def test_rotation_is_matched_under_object_scales_and_its_y_axis_under_mirrored_o
     np.testing.assert_allclose(y / np.linalg.norm(y), axes_of_object(target)[:, 1], atol=3e-6)
 
 
-def away(ob, target):
-    """Return the angle between the tip's axes and its target's."""
+def rotation_error(ob, target):
+    """Return the angle in radians between the axes of the tip and of its target."""
     turn = axes_of_bone(ob, "Bone.3").T @ axes_of_object(target)
     return np.arccos(np.clip((np.trace(turn) - 1.0) / 2.0, -1.0, 1.0))
 
@@ -81,7 +80,7 @@ def test_orient_weight_turns_the_tip_its_share_of_the_way(use_tail):
     for weight in (0.0, 0.5, 1.0):
         rigs.change(chain, orient_weight=weight)
         assert chain.status.startswith("Reached"), chain.status
-        turns.append(away(ob, target))
+        turns.append(rotation_error(ob, target))
         if weight == 0.0:
             np.testing.assert_allclose(rigs.pose(ob), free, atol=1e-6)
     assert turns[2] == pytest.approx(0.0, abs=2e-3)
@@ -103,8 +102,8 @@ def make_limb(aside=0.0, others=0, *, is_connected=True, tip=FORE, **settings):
             other.head, other.tail = bones[FORE].tail, bones[FORE].tail + bones[HAND].vector
             other.parent, other.use_connect = bones[FORE], True
     target = turned_target((0.6, 0.5, 1.2))
-    given = {"chain_count": 2, "use_rotation": True, "rotation_bone": "AUTO", **settings}
-    chain = rigs.add_chain(ob, tip, target, **given)
+    values = {"chain_count": 2, "use_rotation": True, "rotation_bone": "AUTO", **settings}
+    chain = rigs.add_chain(ob, tip, target, **values)
     rigs.updated()
     return ob, chain, target
 
@@ -112,7 +111,7 @@ def make_limb(aside=0.0, others=0, *, is_connected=True, tip=FORE, **settings):
 @pytest.mark.parametrize("tip", [FORE, HAND])
 @pytest.mark.parametrize("solver", [*SOLVERS, "FORCE"])
 def test_the_hand_is_turned_as_the_target_also_where_it_is_the_tip_of_three_bones(solver, tip):
-    """It begins at the tail of the forearm, and need not be connected."""
+    """The hand begins at the tail of the forearm, and need not be connected."""
     count = 2 if tip == FORE else 3
     ob, chain, target = make_limb(is_connected=False, tip=tip, solver=solver, chain_count=count)
     assert chain.status.startswith("Reached"), chain.status
@@ -158,7 +157,7 @@ MIRRORED = {
     "y": (1.0, -1.0, 1.0),
     "z": (1.0, 1.0, -1.0),
     "xyz": (-1.0, -1.0, -1.0),
-    # Two negative axes are half a turn, which both settings follow.
+    # Two negative axes are half a turn, and the same in both settings.
     "xy": (-1.0, -1.0, 1.0),
     "xz": (-1.0, 1.0, -1.0),
 }
@@ -171,7 +170,7 @@ both_settings = pytest.mark.parametrize("setting", ["MIRROR", "KEEP"])
 def elbow_of_arm(
     scale, target=(REACH, 0.0, 0.0), *, pole=None, through_parent=False, turn=(0, 0, 0), **settings
 ):
-    """Return the elbow of an arm with this scale, world space; target and pole are given there."""
+    """Return the elbow of an arm with this scale; elbow, target and pole are in world space."""
     ob = rigs.make_rig(ARM)
     ob.rotation_euler = turn
     if through_parent:
@@ -192,7 +191,7 @@ def test_mirror_bends_as_the_mirror_image_and_keep_toward_minus_y_in_the_world(
     scale, solver, setting
 ):
     target = np.multiply(scale, (REACH, 0.0, 0.0))
-    # A mirroring parent counts as the object itself.
+    # A parent that mirrors has the same effect as the object.
     above = solver == "CCD"
     elbow = elbow_of_arm(scale, target, solver=solver, negative_scale=setting, through_parent=above)
     is_followed = setting == "MIRROR" or np.prod(scale) > 0.0
@@ -216,7 +215,7 @@ def test_keep_is_the_unmirrored_arm_however_the_object_is_turned(axis):
 @both_settings
 @every_solver
 @every_mirror
-def test_a_pole_rules_and_the_elbow_faces_it_in_the_world(scale, solver, setting):
+def test_the_elbow_faces_a_pole_in_the_world_in_both_settings(scale, solver, setting):
     pole, target = (0.0, 2.0, -1.0), np.multiply(scale, (REACH, 0.0, 0.0))
     elbow = elbow_of_arm(scale, target, solver=solver, pole=pole, negative_scale=setting)
     toward = np.array(pole) / np.linalg.norm(pole)

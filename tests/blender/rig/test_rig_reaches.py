@@ -15,22 +15,22 @@ from mathutils import Vector
 from tests.blender.setups import rigs, scaled_rigs
 from tests.helpers import make_rng
 
-# Thorough: many solves, left out of the quick subset.
+# Many solves, so not in the quick subset.
 pytestmark = pytest.mark.slow
 
-MISS, MISS_IN_SCALES = 1e-6, 1e-5
+MAX_MISS, MAX_SCALED_MISS = 1e-6, 1e-5
 SCALES = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 Change = Callable[[bpy.types.Object, list[str], np.random.Generator], object]
 
 
-def reach(ob, bones, rng, solver="NEWTON", angle=0.7, miss=MISS):
-    """Check that a limb reaches where its bones can bring it."""
+def reach(ob, bones, rng, solver="NEWTON", angle=0.7, miss=MAX_MISS):
+    """Check that a limb reaches a point that its bones can reach."""
     point = scaled_rigs.reachable_point(ob, bones, rng, angle)
     tolerance = 0.1 * miss * scaled_rigs.limb_length(ob, bones)
     chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
-    off = scaled_rigs.miss(ob, bones, target)
-    assert off <= miss, f"missed by {off:.3g} of the limb: {chain.status}"
+    distance = scaled_rigs.miss(ob, bones, target)
+    assert distance <= miss, f"missed by {distance:.3g} of the limb: {chain.status}"
     assert chain.status.startswith("Reached"), chain.status
 
 
@@ -54,7 +54,7 @@ def inherited(scale: str, *, turns: bool) -> Change:
     return apply
 
 
-def inherited_by_each(ob, _bones, rng):
+def inherited_at_random(ob, _bones, rng):
     for bone in ob.data.bones:
         bone.inherit_scale = rng.choice(SCALES)
         bone.use_inherit_rotation = rng.random() < 0.5
@@ -106,7 +106,7 @@ BONES: dict[str, Change] = {
     "plain": lambda *_: None,
     "located": located(is_local=True),
     "located in parents": located(is_local=False),
-    "inherited by each": inherited_by_each,
+    "inherited by each": inherited_at_random,
     **{f"turns with {scale}": inherited(scale, turns=True) for scale in SCALES},
     **{f"stays with {scale}": inherited(scale, turns=False) for scale in SCALES},
 }
@@ -135,7 +135,7 @@ SCALED: dict[str, Change] = {
     },
     "everywhere": all_scaled,
 }
-# Each with one of the solvers, in turn.
+# Every case with one of the solvers, in turn.
 CASES = [(name, SOLVERS[i % 4]) for i, name in enumerate((*BONES, *SCALED))]
 
 
@@ -146,7 +146,7 @@ def test_target_is_reached_with_any_bones_and_scales(name, solver):
     ob, bones = scaled_rigs.random_rig(rng, count, spread=rng.choice((0.0, 0.5)))
     (BONES | SCALED)[name](ob, bones, rng)
     angle = 0.5 if name == "everywhere" else 0.7
-    reach(ob, bones, rng, solver, angle, MISS if name in BONES else MISS_IN_SCALES)
+    reach(ob, bones, rng, solver, angle, MAX_MISS if name in BONES else MAX_SCALED_MISS)
 
 
 @pytest.mark.parametrize("count", [0, 12])
@@ -155,13 +155,13 @@ def test_a_chain_count_of_zero_or_beyond_the_root_ends_at_the_root(count):
     before = rigs.rotations(ob)
     target, _ = rigs.follow(ob, "Bone.4", (1.0, 1.0, 2.5), chain_count=count, tolerance=1e-7)
     rigs.updated()
-    assert scaled_rigs.miss(ob, list(before), target) <= MISS
+    assert scaled_rigs.miss(ob, list(before), target) <= MAX_MISS
     assert all(rigs.rotations(ob)[name] != before[name] for name in before)
 
 
 @pytest.mark.parametrize("scale", [(1.0, 2.0, 1.0), (2.0, 1.0, 1.0)])
 def test_toes_below_a_scaled_bone_are_turned_as_their_target_is(scale):
-    """A chain of one bone that takes the target's rotation has none left to reach with."""
+    """A chain of one bone with the target's rotation has no bone left to reach with."""
     ob = rigs.make_rig(rigs.ARM)
     ob.pose.bones["Bone.0"].scale = scale
     target = rigs.make_empty(location=(0.3, 0.4, 2.0))

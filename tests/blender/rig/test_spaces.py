@@ -1,4 +1,4 @@
-"""``rig.spaces`` against Blender: what the evaluated ``PoseBone.matrix`` holds is the judge.
+"""``rig.reading.spaces`` against Blender: the evaluated ``PoseBone.matrix`` is the reference.
 
 Blender evaluates a pose in float32, one step of which is 1.2e-7, and rounds after every product.
 The figures below are a few such steps, relative to the largest number in the matrix at hand; 2000
@@ -28,7 +28,7 @@ every_mode = pytest.mark.parametrize("mode", list(InheritScale), ids=lambda mode
 
 
 class Rig(NamedTuple):
-    """What Blender shows of an armature, and what ``spaces`` makes of its channels."""
+    """The pose that Blender evaluates, and inputs and heads of ``spaces``; rows are bones."""
 
     frames: spaces.ParentFrames
     rotation: Array
@@ -56,7 +56,7 @@ def read(ob: bpy.types.Object) -> Rig:
 
 
 def build(rng: np.random.Generator, settings, chains: int = 8) -> bpy.types.Object:
-    """Build chains of 4 to 6 bones, ``settings(depth)`` deciding how each bone inherits."""
+    """Build chains of 4 to 6 bones; ``settings(depth)`` returns how a bone inherits."""
     armature_object = rigs.make_armature()
     armature = armature_object.data
     rigs.enter(armature_object, "EDIT")
@@ -69,26 +69,26 @@ def build(rng: np.random.Generator, settings, chains: int = 8) -> bpy.types.Obje
             bone.head = rng.normal(size=3) + (np.zeros(3) if parent is None else parent.tail)
             if connected and parent is not None:
                 bone.head, bone.use_connect = parent.tail, True
-            bone.tail = np.array(bone.head) + some_direction(rng) * rng.uniform(0.3, 1.5)
+            bone.tail = np.array(bone.head) + random_direction(rng) * rng.uniform(0.3, 1.5)
             bone.roll = rng.uniform(-np.pi, np.pi)
             bone.inherit_scale, bone.use_inherit_rotation = InheritScale(mode).name, turns
             bone.use_local_location = local_location
             parent = bone
     bpy.ops.object.mode_set(mode="OBJECT")
     for pose_bone in armature_object.pose.bones:
-        pose_bone.rotation_quaternion = some_direction(rng, axes=4)
+        pose_bone.rotation_quaternion = random_direction(rng, axes=4)
         pose_bone.scale = rng.choice([-1.0, 1.0], 3) * rng.uniform(0.5, 2.0, 3)
         pose_bone.location = rng.normal(size=3)
     return armature_object
 
 
-def some_direction(rng: np.random.Generator, *shape: int, axes: int = 3) -> Array:
+def random_direction(rng: np.random.Generator, *shape: int, axes: int = 3) -> Array:
     vector = rng.normal(size=(*shape, axes))
     return vector / np.linalg.norm(vector, axis=-1, keepdims=True)
 
 
 def one_mode(mode, turns=True, rng: np.random.Generator | None = None):
-    """Bones of one mode, under parents that inherit everything and are therefore sheared.
+    """Return settings of bones of one mode under sheared parents, which inherit everything.
 
     With random numbers some are connected, and some have their locations in their parents' axes.
     """
@@ -123,11 +123,11 @@ def test_pose_head_and_rotation_are_what_blender_shows(mode, turns):
     assert np.max(relative(rig.heads - rig.pose[:, :3, 3], rig.pose, rig.parent_pose)) < HEAD
     local = spaces.local_from_pose(rig.frames, shown, rig.scale)
     assert np.max(np.abs(local - rig.rotation)) < INVERSE
-    # Turned in armature space, it keeps its Y direction.
-    turn = rotation.matrix_from_quaternion(rotation.between(*some_direction(rng, 2)))
-    wanted = turn @ shown
-    local = spaces.local_from_pose(rig.frames, wanted, rig.scale)
-    y, goal = spaces.pose_from_local(rig.frames, local, rig.scale)[..., 1], wanted[..., 1]
+    # A bone that is turned in armature space keeps its Y direction.
+    turn = rotation.matrix_from_quaternion(rotation.between(*random_direction(rng, 2)))
+    turned = turn @ shown
+    local = spaces.local_from_pose(rig.frames, turned, rig.scale)
+    y, goal = spaces.pose_from_local(rig.frames, local, rig.scale)[..., 1], turned[..., 1]
     lengths = np.linalg.norm(y, axis=-1) * np.linalg.norm(goal, axis=-1)
     assert np.max(np.abs(np.sum(y * goal, axis=-1) / lengths - 1.0)) < 1e-12
     assert np.max(np.abs(np.linalg.det(local) - 1.0)) < 1e-12
@@ -141,7 +141,7 @@ def test_shear_is_straightened_from_where_blender_starts(mode, shear):
     for pose_bone in (root, middle, bone):
         pose_bone.rotation_quaternion = (1.0, 0.0, 0.0, 0.0)
         pose_bone.scale = (1.0, 1.0, 1.0)
-    # Scaled along one diagonal between the middle bone's X and Z, these are no more perpendicular.
+    # A scale along the diagonal between the middle bone's X and Z shears these axes.
     long = np.sqrt((1.0 + shear) / (1.0 - shear))
     diagonal = Matrix.Rotation(np.pi / 4.0, 4, "Y")
     root.matrix_basis = Matrix.Diagonal((long, 1.0, 1.0, 1.0))

@@ -1,4 +1,4 @@
-"""Rigid chains move as bone by bone; what chains hang on is posed as Blender evaluates it."""
+"""Rigid chains are posed as bone by bone; bones above chains are posed as by Blender."""
 
 import re
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ from tests.blender.setups.warm_rigs import JOINTS
 from tests.core.chains import random_direction
 from tests.helpers import make_rng, noted
 
-# Of channels, and of residuals in scene units: what float32 leaves of chains that are not straight.
-SAME = 2e-5
+# Largest difference of channels, and of residuals in scene units: float32, chains not straight.
+MAX_DIFFERENCE = 2e-5
 INHERIT = ("FULL", "FIX_SHEAR", "AVERAGE", "NONE", "NONE_LEGACY")
 WORLDS = {
     "scaled": (1.6, 1.6, 1.6),
@@ -52,11 +52,11 @@ KINDS: tuple[Kind, ...] = (
     ("FABRIK", 4, {}, ("QUATERNION", "ZXY")),
     ("CCD", 3, {"start_from": "REST", "pole_angle": 0.4}, ("YZX",)),
 )
-"""Solver, number of bones, settings, of which an angle has a pole, and rotation modes in turn."""
+"""Solver, number of bones, settings (a pole angle comes with a pole), rotation modes in turn."""
 
 
 def make_limb(kind: Kind, world: str, seed: int) -> bpy.types.Object:
-    """Return a chain of rigid bones under a scaled one, on an object that stands anyhow."""
+    """Return a chain of rigid bones under a scaled one, on an object with a random transform."""
     (solver, count, settings, modes), rng = kind, make_rng(seed)
     total = count + (not settings.get("use_tail", True))
     spread = 0.1 * (seed % 2)
@@ -116,28 +116,28 @@ def pull(ob: bpy.types.Object, rng: np.random.Generator) -> None:
     chain.force.gravity = rng.uniform(0.5, 3.0)
 
 
-def quick() -> dict[str, bool]:
+def on_quick_path() -> dict[str, bool]:
     (graph,) = live.memory.graphs.values()
     (level,) = graph.levels
     names = {ob.session_uid: ob.name for ob in bpy.data.objects}
     return {names[uid]: batch.is_even for batch in level.batches for uid in batch.uids}
 
 
-def seen(obs: Sequence[bpy.types.Object]) -> list[tuple[np.ndarray, float, str]]:
-    """Return channels, residuals, and statuses without numbers, as they stand."""
-    found = []
+def read_states(obs: Sequence[bpy.types.Object]) -> list[tuple[np.ndarray, float, str]]:
+    """Return the present channels, residuals, and statuses without numbers."""
+    states = []
     for ob in obs:
         channels = np.array([(*values, 0.0)[:4] for values in rigs.rotations(ob).values()])
         chain = ob.chain_ik.chains[0]
         text = re.sub(r" ?\(.*\)|[\d.]+ \w?m", "", chain.status)
-        found.append((channels, chain.residual, text))
-    return found
+        states.append((channels, chain.residual, text))
+    return states
 
 
-def assert_same(found: Sequence[tuple], expected: Sequence[tuple]) -> None:
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one[0], other[0], atol=SAME)
-        assert one[1] == pytest.approx(other[1], abs=SAME)
+def assert_same(actual: Sequence[tuple], expected: Sequence[tuple]) -> None:
+    for one, other in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(one[0], other[0], atol=MAX_DIFFERENCE)
+        assert one[1] == pytest.approx(other[1], abs=MAX_DIFFERENCE)
         assert one[2] == other[2]
 
 
@@ -157,28 +157,28 @@ CHANGES = {
 def test_rigid_chains_move_as_bone_by_bone(world, monkeypatch):
     change, rng = CHANGES[world], make_rng(1)
     with rigs.at_rest():
-        # Few of a kind are solved otherwise than many.
+        # Few alike chains are solved in floats, many in arrays.
         kinds = KINDS[::4] * (MAX_CHAINS_IN_FLOATS + 1) if world == "sheared" else KINDS
         obs = [make_limb(kind, world, seed) for seed, kind in enumerate(kinds)]
         if change in (limit, pull):
-            # Last digits choose between poses where a limit and a rotation hold back.
+            # If a limit and a rotation conflict, the last digits choose between poses.
             obs = [ob for ob in obs if not ob.chain_ik.chains[0].use_rotation]
         for ob in obs if change else ():
             change(ob, rng)
         starts = [rigs.pose(ob) for ob in obs]
     rigs.go_to(5.25)
-    assert all(quick()[ob.name] for ob in obs)
-    found = seen(obs)
+    assert all(on_quick_path()[ob.name] for ob in obs)
+    rigid = read_states(obs)
     moves = [np.abs(rigs.pose(ob) - start).max() for ob, start in zip(obs, starts, strict=True)]
     assert np.median(moves) > 0.1
     monkeypatch.setattr(Driven, "keeps_shape", False)
     warm_rigs.forget()
     rigs.go_to(5.25)
-    assert not any(quick().values())
-    assert_same(found, seen(obs))
+    assert not any(on_quick_path().values())
+    assert_same(rigid, read_states(obs))
 
 
-# What takes a chain off the quick path: where, which property, and its value.
+# Changes that take a chain off the quick path: path of the owner, property, value.
 SLOW = [
     ('pose.bones["Bone.0"]', "scale", (1.0, 1.3, 1.0)),
     ('pose.bones["Above.0"]', "scale", (1.0, 1.5, 1.0)),
@@ -189,20 +189,20 @@ SLOW = [
 
 
 @pytest.mark.parametrize(("where", "name", "value"), SLOW)
-def test_what_is_not_rigid_goes_bone_by_bone_and_back(where, name, value):
+def test_a_chain_that_is_not_rigid_is_posed_bone_by_bone_until_it_is(where, name, value):
     for limb in (warm_rigs.RIG, warm_rigs.OTHER):
         warm_rigs.make_limb(limb[0], seed=len(limb[0]))
         warm_rigs.follow(limb, use_rotation=True, negative_scale="KEEP")
     obs = [bpy.data.objects[rig] for rig in ("Rig", "Other")]
     rigs.updated()
-    assert quick() == {"Rig": True, "Other": True}
-    before = seen(obs)
+    assert on_quick_path() == {"Rig": True, "Other": True}
+    before = read_states(obs)
     owner = obs[0].path_resolve(where) if where else obs[0]
     with rigs.changed(owner, **{name: value}):
-        assert quick() == {"Rig": False, "Other": True}
-        assert_same(seen(obs)[1:], before[1:])
-    assert quick() == {"Rig": True, "Other": True}
-    assert_same(seen(obs), before)
+        assert on_quick_path() == {"Rig": False, "Other": True}
+        assert_same(read_states(obs)[1:], before[1:])
+    assert on_quick_path() == {"Rig": True, "Other": True}
+    assert_same(read_states(obs), before)
 
 
 @pytest.mark.parametrize("degrees", [1.0, 7.0])
@@ -234,13 +234,13 @@ def test_bones_that_lie_folded_at_rest_bring_the_effector_to_the_target():
 
 
 INHERITED = ("FULL", "FIX_SHEAR", "AVERAGE", "NONE", "NONE_LEGACY", "ALIGNED")
-# What float32 leaves of a matrix, as a share of its largest number.
-STANDS = 1e-6
+# Largest error of a matrix in float32, as a share of its largest entry.
+MAX_ERROR = 1e-6
 
 
 @rigs.at_rest()
 def make_body(seed: int) -> tuple[bpy.types.Object, list[bpy.types.Object]]:
-    """Return a rig whose arms hang by a shoulder each on a spine, and the targets of all three."""
+    """Return a rig with a spine and two arms under shoulders, and the targets of all three."""
     rng = make_rng(seed)
     ob = rigs.make_rig(rigs.zigzag(4, seed), f"Rig {seed}", prefix="Spine")
     for side in ("L", "R"):
@@ -273,15 +273,15 @@ def make_body(seed: int) -> tuple[bpy.types.Object, list[bpy.types.Object]]:
     return ob, targets
 
 
-def assert_stands(pose: Pose, shown: bpy.types.Object, bone: str, columns: slice) -> None:
-    """Check where a bone is taken to stand against where Blender has it."""
-    own = pose.matrices[shown.data.bones.find(bone)][:, columns]
+def assert_posed(pose: Pose, shown: bpy.types.Object, bone: str, columns: slice) -> None:
+    """Check columns of a bone's matrix in a pose against the evaluated matrix."""
+    ours = pose.matrices[shown.data.bones.find(bone)][:, columns]
     evaluated = np.array(shown.pose.bones[bone].matrix)[:, columns]
-    assert np.abs(own - evaluated).max() <= STANDS * max(1.0, np.abs(evaluated).max()), bone
+    assert np.abs(ours - evaluated).max() <= MAX_ERROR * max(1.0, np.abs(evaluated).max()), bone
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay(seed, monkeypatch):
+def test_parents_that_other_chains_move_have_the_evaluated_pose_and_stay(seed, monkeypatch):
     bodies = [make_body(2 * seed + number) for number in range(2)]
     rigs.updated()
     calls, rng = noted(monkeypatch, Update, "evaluate_again"), make_rng(seed)
@@ -293,32 +293,32 @@ def test_parents_that_other_chains_move_stand_as_blender_evaluates_them_and_stay
     for ob, _ in bodies:
         state, shown = graph.rigs[ob.session_uid], rigs.evaluated(ob, depsgraph)
         for root in (ob.data.bones["Arm.L.0"], ob.data.bones["Arm.R.0"]):
-            assert_stands(state.pose, shown, root.name, slice(3, 4))
+            assert_posed(state.pose, shown, root.name, slice(3, 4))
             for above in root.parent_recursive:
-                assert_stands(state.pose, shown, above.name, slice(4))
+                assert_posed(state.pose, shown, above.name, slice(4))
     assert not calls
     before = [rigs.rotations(ob) for ob, _ in bodies]
     rigs.tagged(*(ob for ob, _ in bodies))
     assert [rigs.rotations(ob) for ob, _ in bodies] == before
-    # A custom property no pose changes; where a driver may read a pose, Blender is asked.
+    # No pose changes a custom property. If a driver may read a pose, Blender evaluates again.
     ob, targets = bodies[0]
     shoulder = ob.pose.bones["Shoulder.L.0"]
     shoulder["Switch"] = 0.1
-    for path, is_asked in READ.items():
+    for path, is_pose in READ.items():
         read_by(shoulder, "location", ob, path, 0)
         rigs.updated()
         calls.clear()
         targets[0].location.x += 0.3
         shown = rigs.evaluated(ob, rigs.updated())
-        assert bool(calls) == is_asked
-        assert_stands(graph.rigs[ob.session_uid].pose, shown, shoulder.name, slice(4))
+        assert bool(calls) == is_pose
+        assert_posed(graph.rigs[ob.session_uid].pose, shown, shoulder.name, slice(4))
 
 
 READ = {
     'pose.bones["Shoulder.L.0"]["Switch"]': False,
     'pose.bones["Spine.0"].rotation_quaternion[1]': True,
 }
-"""What drivers read, and whether it may be a pose."""
+"""Paths that drivers read, and whether the value may be one of a pose."""
 
 
 def test_arms_and_toes_of_a_human_with_foot_roll_need_no_second_evaluation(rigify, monkeypatch):
@@ -330,22 +330,22 @@ def test_arms_and_toes_of_a_human_with_foot_roll_need_no_second_evaluation(rigif
     depsgraph = rigs.updated()
     assert not calls
     after = rigs.matrices(ob)
-    assert min(rolled.off(before, after, bone) for bone in ("upper_arm.L", "foot.L")) > 1e-3
+    assert min(rolled.moved_by(before, after, bone) for bone in ("upper_arm.L", "foot.L")) > 1e-3
     (graph,) = live.memory.graphs.values()
     state, shown = graph.rigs[ob.session_uid], rigs.evaluated(ob, depsgraph)
     for root in ("upper_arm.L", "toe.L", "toe.R"):
         for above in ob.data.bones[root].parent_recursive:
-            assert_stands(state.pose, shown, above.name, slice(4))
+            assert_posed(state.pose, shown, above.name, slice(4))
 
 
 ABOUT_THE_ROOT = {"rotation_quaternion": (0.9, 0.3, -0.2, 0.25)}
-"""The limb begins where the bone above it does."""
+"""The bone above turns about its head, where the limb begins."""
 ALONG = {"location": (0.2, -0.1, 0.15)}
 
 
 @pytest.mark.parametrize("solver", ["NEWTON", "FABRIK"])
 @pytest.mark.parametrize("limited", [False, True], ids=["free", "limited"])
-def test_a_limb_of_uneven_bones_follows_as_anew_where_its_parent_turns_or_moves(solver, limited):
+def test_a_limb_of_uneven_bones_follows_its_parent_as_after_a_new_start(solver, limited):
     ob = rigs.make_armature()
     rigs.add_bones(ob, ((0, 0, 0), (-0.5, 0, 0)), prefix="Above")
     rigs.add_bones(ob, JOINTS, parent="Above.0")
@@ -365,20 +365,20 @@ def test_a_limb_of_uneven_bones_follows_as_anew_where_its_parent_turns_or_moves(
             rigs.change(target.location, x=target.location.x + 0.03)
 
 
-def test_a_chain_starts_from_the_slides_that_stand_there_though_its_bones_never_turn():
-    """Two bones slide along one line: how they share the way hangs on where they were."""
+def test_a_chain_starts_from_its_present_slides_though_its_bones_never_turn():
+    """Two bones slide along one line: their shares depend on where they were."""
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3)], is_connected=False)
     for name, home in (("Bone.1", 0.3), ("Bone.2", 0.1)):
         ob.pose.bones[name].location.y = home
     target, chain = rigs.follow(ob, "Bone.2", (0, 0, 3.4), chain_count=3, start_from="CURRENT")
     give(chain, "Bone.0", "FIXED")
-    for name, most in (("Bone.1", 0.1), ("Bone.2", 0.5)):
-        give(chain, name, "FIXED", use_slide=True, slide_min=-0.5, slide_max=most)
+    for name, maximum in (("Bone.1", 0.1), ("Bone.2", 0.5)):
+        give(chain, name, "FIXED", use_slide=True, slide_min=-0.5, slide_max=maximum)
     rigs.updated()
     shares = []
     for up in (3.4, 3.7, 3.4):
         rigs.change(target.location, z=up)
         rigs.assert_reaches(ob, "Bone.2", target)
         shares.append([ob.pose.bones[name].location.y for name in ("Bone.1", "Bone.2")])
-    # The first one has come to the end of its range, so the second one has gone farther.
+    # The first bone is at the end of its range, so the second one has moved farther.
     np.testing.assert_allclose(shares, [(0.3, 0.1), (0.4, 0.3), (0.25, 0.15)], atol=1e-4)

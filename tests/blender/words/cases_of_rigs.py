@@ -1,4 +1,4 @@
-"""What chains say of settings, bones, joints and bodies that cannot be used, with each reason."""
+"""Cases of statuses: settings, bones, joints and bodies that cannot be used."""
 
 from functools import partial
 
@@ -11,7 +11,6 @@ from tests.blender.words.steps import (
     driver,
     edit,
     follows,
-    goes,
     goes_along,
     hangs_below,
     joint,
@@ -21,21 +20,22 @@ from tests.blender.words.steps import (
     make_tree,
     nothing,
     on,
+    target,
     unlink,
 )
 
 NAN = float("nan")
 FOLLOW = chain(solver="FOLLOW")
 FORCE = chain(solver="FORCE")
-# Where two bones reach as well, with the tip turned as it is at rest.
-NEAR = goes(0.0, 0.1, 2.6, turned=(1.249046, 0.0, 0.0))
-FLAT = "The armature object has a scale of zero"
+# A target that two bones reach as well, with the tip turned as at rest.
+CLOSE = target(0.0, 0.1, 2.6, turned=(1.249046, 0.0, 0.0))
+ZERO_SCALE = "The armature object has a scale of zero"
 INPUT = [
     Case("The setting 'Tolerance' is not a number", chain(tolerance=NAN)),
     Case("The transform of armature 'Rig' is not finite or too", on("Rig", location=(NAN,) * 3)),
     Case("The transform of bone 'Limb.2' is not finite", on("Limb.2", location=(0.0, NAN, 0.0))),
-    Case("The transform of the target 'Target' is not finite or", goes(NAN, 0.0, 0.0)),
-    Case("The chain or its target is too far away to drag it there", goes(0, 1e15, 0), FOLLOW),
+    Case("The transform of the target 'Target' is not finite or", target(NAN, 0.0, 0.0)),
+    Case("The chain or its target is too far away to drag it there", target(0, 1e15, 0), FOLLOW),
     Case("No tip bone is set", chain(bone="")),
     Case("Bone 'Gone' no longer exists: choose another tip", chain(bone="Gone")),
     Case("Bone 'Limb.0' has no parent that could bring its", chain(bone="Limb.0", use_tail=False)),
@@ -83,19 +83,19 @@ INPUT = [
     Case(
         "A bone of the chain has a scale of zero",
         on("Limb.0", scale=(1.0, 0.0, 1.0)),
-        makes=make_leg,
+        make_rig=make_leg,
     ),
-    *(Case(FLAT, on("Rig", scale=(1.0, 1.0, 0.0)), given) for given in (nothing, FOLLOW)),
+    *(Case(ZERO_SCALE, on("Rig", scale=(1.0, 1.0, 0.0)), setup) for setup in (nothing, FOLLOW)),
     Case(
         "Bone 'Limb.0' has a scale of zero, so nothing below it can be dragged",
         on("Limb.0", scale=(0.0, 1.0, 1.0)),
         both(edit("Limb.1", use_connect=False), chain(solver="FOLLOW", chain_count=2)),
     ),
-    Case("Two-Bone bends two bones and this chain has 3 to bend", chain(solver="TWO_BONE"), NEAR),
+    Case("Two-Bone bends two bones and this chain has 3 to bend", chain(solver="TWO_BONE"), CLOSE),
     Case(
         "Two-Bone bends two bones, and one is left where the tip takes the target's rotation",
         chain(use_rotation=True),
-        both(NEAR, chain(solver="TWO_BONE", chain_count=2)),
+        both(CLOSE, chain(solver="TWO_BONE", chain_count=2)),
     ),
     Case(
         "Connected is on for bone 'Limb.1', so it cannot be dragged", chain(chain_count=2), FOLLOW
@@ -111,7 +111,7 @@ INPUT = [
         driver("Limb.0", "location"),
         FOLLOW,
     ),
-    # What else is told of creatures: tests/blender/trees/test_creatures.py.
+    # More sentences about creatures: tests/blender/trees/test_creatures.py.
     Case(
         "Line 1 of the creature file is not JSON (Expecting value): correct it there",
         on("force", creature="x"),
@@ -125,8 +125,8 @@ INPUT = [
 ]
 
 SLIDES = {"use_slide": True, "slide_min": -0.2, "slide_max": 0.2}
-APART = edit("Limb.1", use_connect=False)
-SLIDING = both(APART, joint("Limb.1", **SLIDES))
+DISCONNECTED = edit("Limb.1", use_connect=False)
+SLIDING = both(DISCONNECTED, joint("Limb.1", **SLIDES))
 LIMITED = joint("Limb.1", x=(-20, 20))
 JOINTS = [
     Case("A joint of this chain has no bone", joint("")),
@@ -165,85 +165,87 @@ JOINTS = [
     ),
 ]
 
-OfBody = partial(Case, makes=partial(make_limbs, "Limb.1"))
+BodyCase = partial(Case, make_rig=partial(make_limbs, "Limb.1"))
 
 
 def body(root: str = "Limb.0") -> object:
-    """Make the limbs a body that is carried by a root."""
+    """Return the step that makes the limbs a body with this root bone."""
     return both(chain(chain_count=2), on("body", root=root, use_body=True))
 
 
 BODIES = [
-    OfBody(
+    BodyCase(
         "Out of reach by ...: extended. A chain with the solver Force or Follow is solved",
         on("Other", solver="FORCE"),
         both(on("Other", chain_count=2), body()),
-        who="Other",
+        chain="Other",
     ),
-    OfBody(
+    BodyCase(
         "Reached (... iterations). Bone 'gone', the root of the", on("body", root="gone"), body()
     ),
-    OfBody("Reached. No bone of the body carries this chain", on("body", root="Other.0"), body()),
-    OfBody("Connected is on for bone 'Limb.1', so the body", on("body", root="Limb.1"), body()),
-    OfBody(
+    BodyCase("Reached. No bone of the body carries this chain", on("body", root="Other.0"), body()),
+    BodyCase("Connected is on for bone 'Limb.1', so the body", on("body", root="Limb.1"), body()),
+    BodyCase(
         "The location of bone 'Limb.0' is locked, so the body cannot move it",
         on("Limb.0", lock_location=(False, True, False)),
         body(),
     ),
-    OfBody(
+    BodyCase(
         "Bone 'Limb.0', the root of the body, has a constraint",
         constraint("Limb.0", "LIMIT_LOCATION"),
         body(),
     ),
-    OfBody(
+    BodyCase(
         "Bone 'Limb.0' has a driver on its location, which always wins: remove the driver, or"
         " choose another Root",
         driver("Limb.0", "location"),
         body(),
     ),
-    OfBody("Bone 'Limb.0' of the body has a driver", driver("Limb.0", "rotation_euler"), body()),
-    OfBody(
+    BodyCase("Bone 'Limb.0' of the body has a driver", driver("Limb.0", "rotation_euler"), body()),
+    BodyCase(
         "This chain begins above bone 'Limb.1', the root of its body",
         on("body", root="Limb.1"),
         both(body(), chain(chain_count=3)),
     ),
 ]
 
-OfTree = partial(Case, makes=make_tree)
+TreeCase = partial(Case, make_rig=make_tree)
 SHARED = "Bone 'Trunk.0' already belongs to chain 'Left', and they cannot be solved together: "
 TREES = [
-    OfTree(
+    TreeCase(
         f"{SHARED}choose Newton or FABRIK as the solver for this chain",
         on("Right", solver="CCD"),
-        who="Right",
+        chain="Right",
     ),
-    OfTree(
+    TreeCase(
         f"{SHARED}choose Newton or FABRIK as the solver for 'Left'",
         on("Left", solver="FORCE"),
-        who="Right",
+        chain="Right",
     ),
-    OfTree(
-        f"{SHARED}switch Stretch off for this chain", on("Right", use_stretch=True), who="Right"
+    TreeCase(
+        f"{SHARED}switch Stretch off for this chain", on("Right", use_stretch=True), chain="Right"
     ),
-    OfTree(
+    TreeCase(
         f"{SHARED}switch the slides of joints off for this chain",
         joint("Right.0", of="Right", **SLIDES),
-        who="Right",
+        chain="Right",
     ),
-    OfTree(
+    TreeCase(
         "This chain follows bones of chain 'Right' and shares others with it",
         on("Right", mute=False),
         both(on("Right", mute=True), on("Left", chain_count=3), follows("Trunk.0", "Left")),
-        who="Left",
+        chain="Left",
     ),
     Case(
         "This chain and chain 'Left' follow each other",
         follows("Left.1", "Right"),
         follows("Right.1", "Left"),
-        makes=make_arms,
-        who="Right",
+        make_rig=make_arms,
+        chain="Right",
     ),
-    OfTree("No chain of this tree has a weight", on(("Left", "Right"), weight=0), who="Left"),
-    OfTree("A bone of the tree has a scale of zero", on("Trunk.0", scale=(0, 1, 1)), who="Left"),
-    OfTree(FLAT, on("Rig", scale=(1.0, 0.0, 1.0)), who="Left"),
+    TreeCase("No chain of this tree has a weight", on(("Left", "Right"), weight=0), chain="Left"),
+    TreeCase(
+        "A bone of the tree has a scale of zero", on("Trunk.0", scale=(0, 1, 1)), chain="Left"
+    ),
+    TreeCase(ZERO_SCALE, on("Rig", scale=(1.0, 0.0, 1.0)), chain="Left"),
 ]

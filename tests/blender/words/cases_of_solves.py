@@ -1,6 +1,6 @@
-"""What chains say of how a solve has ended, or of why there was none, with each reason."""
+"""Cases of statuses: the outcome of a solve, or why there was none."""
 
-from tests.blender.words.cases_of_rigs import APART, FORCE, SLIDES, OfTree
+from tests.blender.words.cases_of_rigs import DISCONNECTED, FORCE, SLIDES, TreeCase
 from tests.blender.words.steps import (
     LIMB,
     Case,
@@ -9,7 +9,6 @@ from tests.blender.words.steps import (
     constraint,
     edit,
     excluded,
-    goes,
     instanced,
     joint,
     limits,
@@ -18,18 +17,19 @@ from tests.blender.words.steps import (
     mode,
     nothing,
     on,
+    target,
     turned_by_hand,
     unlink,
 )
 
-FAR = goes(0.5, 3.0, 3.0)
+OUT_OF_REACH = target(0.5, 3.0, 3.0)
 HINGES = locks("yz")
 TURNED = chain(use_rotation=True)
-# A rotation that a free tip can take at its target, and one that no tip can.
-ROTATED = both(FORCE, TURNED, goes(0.3, 0.6, 2.0, turned=(1.2, 0.0, 0.0)))
+# A target rotation that a free tip can take; no tip can take the one of TWISTED.
+ROTATED = both(FORCE, TURNED, target(0.3, 0.6, 2.0, turned=(1.2, 0.0, 0.0)))
 TWIST = (0.0, -3.0, 0.0)
-TWISTED = goes(0.5, 1.0, 2.0, turned=TWIST)
-BARE = chain(solver="CCD", use_finish=False)
+TWISTED = target(0.5, 1.0, 2.0, turned=TWIST)
+NO_FINISH = chain(solver="CCD", use_finish=False)
 NARROW = on("Limb.1", ik_min_x=-0.1, ik_max_x=0.1)
 HELD = "Held back by the limits of Limb.0 X, Limb.0 Y, Limb.1 X and ... more, ... left"
 LEFT = "... left because Finish with Newton is off: switch it on"
@@ -42,8 +42,8 @@ STRETCH = (
 ACT_AFTER = "act after the chain, ... left: mute them, or end the chain before these bones. Reached"
 
 SOLVES = [
-    Case("Out of reach by ...: extended", FAR),
-    Case("Too near by ...: folded", goes(0.0, 0.0, 0.5), makes=make_hooked),
+    Case("Out of reach by ...: extended", OUT_OF_REACH),
+    Case("Too near by ...: folded", target(0.0, 0.0, 0.5), make_rig=make_hooked),
     Case("Points at its target, ... away", chain(chain_count=1)),
     Case("Turned as its target, ... away", chain(chain_count=1), TURNED),
     Case(f"Out of reach by ... {WITH} extended", TURNED, TWISTED),
@@ -51,30 +51,30 @@ SOLVES = [
         f"Out of reach by ... {WITH} the tip takes it, so one bone is left to reach; set Rotation"
         " Bone to Hand or Foot, or lengthen the chain",
         TURNED,
-        both(chain(chain_count=2), goes(0.2, 0.4, 2.3, turned=TWIST)),
+        both(chain(chain_count=2), target(0.2, 0.4, 2.3, turned=TWIST)),
     ),
     Case(
         f"Too near by ... {WITH} the tip takes it, so one bone is left",
         TURNED,
-        both(chain(chain_count=2), goes(0.1, 0.4, 1.3, turned=TWIST)),
+        both(chain(chain_count=2), target(0.1, 0.4, 1.3, turned=TWIST)),
     ),
     Case(
         "Reached (... iterations); no single bone begins where the tip ends",
         TURNED,
-        both(chain(chain_count=2, rotation_bone="AUTO"), goes(0.2, 0.4, 2.3)),
+        both(chain(chain_count=2, rotation_bone="AUTO"), target(0.2, 0.4, 2.3)),
     ),
-    Case("Kept ... short of the target", chain(soft_distance=0.5), goes(0.9, 1.2, 2.0)),
+    Case("Kept ... short of the target", chain(soft_distance=0.5), target(0.9, 1.2, 2.0)),
     Case("Part of the way by influence, ... left", chain(influence=0.5)),
     Case(
         "On its way, ... left",
-        both(on("force", use_gradual=True), goes(0.2, 0.9, 1.5)),
+        both(on("force", use_gradual=True), target(0.2, 0.9, 1.5)),
         both(FORCE, on("force", ease=5.0)),
     ),
-    Case(STRETCH, chain(use_stretch=True), FAR),
+    Case(STRETCH, chain(use_stretch=True), OUT_OF_REACH),
     Case(
         STRETCH,
         chain(use_stretch=True),
-        both(on(LIMB, ik_stretch=0.5, lock_scale=(False, True, False)), FAR),
+        both(on(LIMB, ik_stretch=0.5, lock_scale=(False, True, False)), OUT_OF_REACH),
     ),
     Case(
         "Held back by locked rotation channels, ... left",
@@ -83,9 +83,9 @@ SOLVES = [
     Case(
         "Held back by the limits of Limb.1 X, ... left",
         on("Limb.1", use_ik_limit_x=True),
-        both(HINGES, NARROW, chain(bone="Limb.1"), goes(0.0, 0.9, 1.3)),
+        both(HINGES, NARROW, chain(bone="Limb.1"), target(0.0, 0.9, 1.3)),
     ),
-    *(Case(HELD, limits(0.02), given) for given in (nothing, FORCE)),
+    *(Case(HELD, limits(0.02), setup) for setup in (nothing, FORCE)),
     Case(
         f"{LEFT}. At their limits: Limb.1 X, Limb.2 X",
         limits(0.02),
@@ -94,26 +94,26 @@ SOLVES = [
     Case(
         "Held back by the limits of Limb.1 cone, ... left",
         on("joint", cone_angle=0.1),
-        both(joint("Limb.1", "CONE", cone_angle=3.0), chain(bone="Limb.1"), goes(0.0, 0.9, 1.3)),
+        both(joint("Limb.1", "CONE", cone_angle=3.0), chain(bone="Limb.1"), target(0.0, 0.9, 1.3)),
     ),
     Case(
         "Held back by the limits of Limb.1 slide, ... left",
         on("joint", slide_min=-0.05, slide_max=0.05),
         both(
-            APART,
+            DISCONNECTED,
             joint("Limb.0", "FIXED"),
             joint("Limb.1", "FIXED", use_slide=True, slide_min=-0.5, slide_max=0.5),
-            goes(0.0, 0.02, 2.199),
+            target(0.0, 0.02, 2.199),
             chain(bone="Limb.1", tolerance=1e-3),
         ),
     ),
     Case("Held back by locked joints, ... left", HINGES),
-    Case("Held back by locked joints, ... left", locks("xyz"), BARE),
-    OfTree(
+    Case("Held back by locked joints, ... left", locks("xyz"), NO_FINISH),
+    TreeCase(
         "Held back by locked joints, ... left",
         locks("xyz", ("Trunk.0", "Trunk.1", "Left.0", "Left.1", "Right.0", "Right.1")),
         both(on("Right", weight=0.0), on("Rig Left", location=(0.5, 0.7, 1.4))),
-        who="Left",
+        chain="Left",
     ),
     Case("Stopped ... short after 2 iterations: raise Iterations", chain(iterations=2)),
     Case(
@@ -129,25 +129,25 @@ SOLVES = [
     Case(
         "Stopped ... short after 2 iterations: switch Finish with Newton on, or raise Iterations",
         chain(iterations=2),
-        BARE,
+        NO_FINISH,
     ),
     Case(
         f"{LEFT}. At their limits: Limb.0 X, Limb.0 Y, Limb.1 X and ... more",
         both(limits(0.02), chain(iterations=2)),
-        BARE,
+        NO_FINISH,
     ),
     Case(
         "Stopped ... short: no nearer pose was found",
         on("Limb.0", scale=(0.01, 1.0, 1.0)),
         chain(chain_count=2),
     ),
-    OfTree(
+    TreeCase(
         "Outweighed by Right: ... off",
         both(on("Left", weight=0.1), on("Rig Left", location=(1.5, 0.0, 0.5))),
         on("Rig Right", location=(-0.8, 0.0, 1.4)),
-        who="Left",
+        chain="Left",
     ),
-    OfTree(
+    TreeCase(
         "Outweighed by Right: ... off",
         on("Right", mute=False),
         both(
@@ -156,17 +156,17 @@ SOLVES = [
             on("Rig Left", location=(1.3, 0.0, 0.5)),
             on("Rig Right", location=(-1.3, 0.0, 0.5)),
         ),
-        who="Left",
+        chain="Left",
     ),
     *(
-        Case(f"{OFF} the position comes first", TURNED, both(FORCE, given, TWISTED))
-        for given in (nothing, limits(3.1))
+        Case(f"{OFF} the position comes first", TURNED, both(FORCE, setup, TWISTED))
+        for setup in (nothing, limits(3.1))
     ),
     Case(f"{OFF} position and joints come first", limits(1.0), ROTATED),
     Case(
         f"{OFF} position and joints come first",
         HINGES,
-        both(FORCE, TURNED, goes(0.0, 0.6, 1.8, turned=(0.2, 0.5, 0.3))),
+        both(FORCE, TURNED, target(0.0, 0.6, 1.8, turned=(0.2, 0.5, 0.3))),
     ),
     Case(
         "Reached; the rotation is ... degrees off the target's, as its own joint holds it",
@@ -174,7 +174,7 @@ SOLVES = [
         both(
             on("Limb.2", ik_max_x=0.1),
             chain(use_rotation=True, use_tail=False),
-            goes(0.5, 0.5, 1.2, turned=(1.0, 0.0, 0.0)),
+            target(0.5, 0.5, 1.2, turned=(1.0, 0.0, 0.0)),
         ),
     ),
     Case(
@@ -187,7 +187,7 @@ SOLVES = [
     Case(
         "Reached (...); bones with a locked location cannot slide, unlock it: Limb.1",
         on("Limb.1", lock_location=(False, True, False)),
-        both(APART, joint("Limb.1", **SLIDES)),
+        both(DISCONNECTED, joint("Limb.1", **SLIDES)),
     ),
     Case(f"Constraints of Limb.1 {ACT_AFTER}", constraint("Limb.1", "COPY_ROTATION")),
     Case(

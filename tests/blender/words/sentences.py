@@ -1,4 +1,4 @@
-"""All sentences that an animator can see: those of the sources, and those that the docs explain."""
+"""All sentences that an animator can see, in the sources and on the page that explains them."""
 
 import re
 from functools import cache
@@ -15,39 +15,39 @@ from scripts.translating.harvest import harvest
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = ROOT / "blender_ik_addon"
 PAGE = ROOT / "docs" / "troubleshooting.md"
-# Shorter ones are words of menus, units and the like, which many texts hold.
-FEWEST_WORDS = 3
+# Fewest words of a sentence; shorter texts (menus, units) are parts of many other texts.
+MIN_WORDS = 3
 
 
 @cache
-def wanted() -> dict[tuple[str, str], str]:
-    """Return what is to be translated, and where it comes from."""
+def texts() -> dict[tuple[str, str], str]:
+    """Return all texts to translate (context, text), with the files that they come from."""
     return harvest(PACKAGE)
 
 
 @cache
 def sentences() -> dict[str, str]:
-    """Return the sentences of some words, with ... for what differs, and where they come from."""
-    found = {
+    """Return all sentences, with "..." for their fields, and the files that they come from."""
+    templates = {
         re.sub(r"\{\w+\}", "...", text): place
-        for (context, text), place in wanted().items()
+        for (context, text), place in texts().items()
         if context == SENTENCE
     }
     return {
         text.replace("{{", "{").replace("}}", "}"): place
-        for text, place in found.items()
-        if len(text.replace("...", "").split()) >= FEWEST_WORDS
+        for text, place in templates.items()
+        if len(text.replace("...", "").split()) >= MIN_WORDS
     }
 
 
-def is_made_of(text: str, template: str) -> bool:
-    """Tell whether a text is what a template with ... makes, or holds that."""
+def contains(text: str, template: str) -> bool:
+    """Return whether a text contains a match of a template with "..."."""
     return re.search(".*".join(map(re.escape, template.split("..."))), text, re.DOTALL) is not None
 
 
 @cache
 def rows() -> dict[str, list[str]]:
-    """Return the first columns of the tables of the page on troubles, by section."""
+    """Return the first columns of the tables on the troubleshooting page, by section."""
     sections = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     return {
         section.splitlines()[0]: re.findall(r"^\| `(.+?)` \|", section, re.MULTILINE)
@@ -56,21 +56,21 @@ def rows() -> dict[str, list[str]]:
 
 
 @cache
-def shouting() -> SentenceTranslator:
-    """Return a language that says all fixed words in capitals."""
+def capitals_translator() -> SentenceTranslator:
+    """Return a translator into a language that writes all fixed words in capitals."""
 
-    def loud(template: str) -> str:
+    def in_capitals(template: str) -> str:
         parts = re.split(r"(\{\w+\})", template)
         return "".join(part if placeholders(part) else part.upper() for part in parts)
 
-    return make_translator({key: loud(key[1]) for key in wanted()})
+    return make_translator({key: in_capitals(key[1]) for key in texts()})
 
 
-# Units, names of the scenes, of what creature files hold, and of Python.
-STAY = r"[µm]m|cm|km|Limb\.\d|Right|comfort|mass|stiffness|gravity|joints|name|Expecting value"
+# Units, names in the scenes, keys of creature files, words of Python: never translated.
+FIXED = r"[µm]m|cm|km|Limb\.\d|Right|comfort|mass|stiffness|gravity|joints|name|Expecting value"
 
 
 def untranslated(sentence: str) -> list[str]:
-    """Return the words of a sentence that no translation could say."""
-    said = shouting().translate(sentence)
-    return re.findall(r"[a-z]{2,}", re.sub(rf"'[^']*'|\b(?:{STAY})\b", "", said))
+    """Return the words of a sentence that no translation can replace."""
+    translated = capitals_translator().translate(sentence)
+    return re.findall(r"[a-z]{2,}", re.sub(rf"'[^']*'|\b(?:{FIXED})\b", "", translated))

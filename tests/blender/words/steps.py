@@ -1,4 +1,4 @@
-"""What brings a sentence about: changes of a rig, each taken back where its block ends."""
+"""Steps that cause a sentence: changes of a rig, each undone at the end of its block."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -13,12 +13,12 @@ from tests.blender.setups.jointed_rigs import give
 
 LIMB = ("Limb.0", "Limb.1", "Limb.2")
 PLACE = (0.8, 0.3, 1.6)
-"""Where the target of the limb is: it reaches that."""
+"""A place of the target that the limb reaches."""
 Step = Callable[[bpy.types.Object], AbstractContextManager[object]]
 
 
 def make_limbs(parent: str = "") -> bpy.types.Object:
-    """Return a rig with a limb of three bones, and one of two beside it, or on the bone parent."""
+    """Return a rig with a limb of three bones, and one of two, beside it or on a parent bone."""
     ob = rigs.make_armature()
     rigs.add_bones(ob, [(0, 0, 0), (0, -0.1, 1), (0, 0, 2), (0, 0.2, 2.6)], prefix="Limb")
     rigs.add_bones(ob, [(2, 0, 0), (2, -0.1, 1), (2, 0, 2)], prefix="Other", parent=parent)
@@ -33,14 +33,13 @@ def make_hooked() -> bpy.types.Object:
 
 
 def make_leg() -> bpy.types.Object:
-    """Return a limb whose bones lie along no axis, so that rounding leaves flat ones a length."""
+    """Return a limb whose bones lie along no axis: scaled flat, rounding leaves them a length."""
     return make_two(((0.1, 0, 1), (0.1, -0.02, 0.5), (0.1, 0.02, 0.08)), (0.1, -0.08, 0.18))
 
 
 def make_two(
     points: Sequence[Sequence[float]], place: tuple[float, float, float]
 ) -> bpy.types.Object:
-    """Return a limb of two bones with its target."""
     ob = rigs.make_rig(points, prefix="Limb")
     rigs.add_chain(ob, "Limb.1", rigs.make_empty("Target", place), name="Limb")
     return ob
@@ -65,25 +64,25 @@ def nothing(_ob: bpy.types.Object) -> AbstractContextManager[None]:
 
 @dataclass(frozen=True)
 class Case:
-    """A sentence, and when it is said.
+    """A status, and the steps that cause it.
 
     Attributes:
-        says: What the status begins with, ... for what differs; the rest stands in the docs.
-        breaks: The reason to say it.
-        given: What else has to be so, before and after.
-        makes: Returns the rig.
-        who: The chain that says it.
+        status: Its first words, "..." for parts that vary; the docs have the rest.
+        cause: The step that causes the status.
+        setup: The step that comes first, and is undone last.
+        make_rig: Function that returns the rig.
+        chain: Name of the chain that has the status.
     """
 
-    says: str
-    breaks: Step
-    given: Step = nothing
-    makes: Callable[[], bpy.types.Object] = make_limbs
-    who: str = "Limb"
+    status: str
+    cause: Step
+    setup: Step = nothing
+    make_rig: Callable[[], bpy.types.Object] = make_limbs
+    chain: str = "Limb"
 
 
 def part_of(ob: bpy.types.Object, name: str) -> bpy.types.bpy_struct:
-    """Return a bone, a chain, its force or newest joint, or another part of a rig, by its name."""
+    """Return a bone, chain, object, newest joint or group of settings by its name."""
     settings = ob.chain_ik
     if name in ob.pose.bones:
         return ob.pose.bones[name]
@@ -97,42 +96,40 @@ def part_of(ob: bpy.types.Object, name: str) -> bpy.types.bpy_struct:
     return {**others, "scene": bpy.context.scene.chain_ik}[name]
 
 
-def later(step: Callable[..., Iterator[None]]) -> Callable[..., Step]:
-    """Return what makes a step of arguments, which is done on a rig later."""
+def as_step(step: Callable[..., Iterator[None]]) -> Callable[..., Step]:
+    """Return a function from arguments to the step that has them."""
     return lambda *args, **settings: lambda ob: contextmanager(step)(ob, *args, **settings)
 
 
-@later
+@as_step
 def on(ob: bpy.types.Object, names: str | tuple[str, ...], **values: object) -> Iterator[None]:
-    """Set properties of one part of a rig or of several."""
-
-    def noted(owner: bpy.types.bpy_struct, key: str) -> object:
+    def get_value(owner: bpy.types.bpy_struct, key: str) -> object:
         value = getattr(owner, key)
         is_list = hasattr(value, "__len__") and not isinstance(value, str)
         return tuple(value) if is_list else value
 
     parts = (names,) if isinstance(names, str) else names
-    before = [(each, key, noted(part_of(ob, each), key)) for each in parts for key in values]
-    for each, key, _ in before:
-        setattr(part_of(ob, each), key, values[key])
+    before = [(part, key, get_value(part_of(ob, part), key)) for part in parts for key in values]
+    for part, key, _ in before:
+        setattr(part_of(ob, part), key, values[key])
     yield
-    for each, key, value in before:
-        setattr(part_of(ob, each), key, value)
+    for part, key, value in before:
+        setattr(part_of(ob, part), key, value)
 
 
 def chain(**values: object) -> Step:
     return on("Limb", **values)
 
 
-def goes(*place: float, turned: tuple[float, ...] = (0.0, 0.0, 0.0)) -> Step:
+def target(*place: float, turned: tuple[float, ...] = (0.0, 0.0, 0.0)) -> Step:
     return on("Target", location=place, rotation_euler=turned)
 
 
-@later
+@as_step
 def both(ob: bpy.types.Object, *steps: Step) -> Iterator[None]:
     with ExitStack() as stack:
-        for each in steps:
-            stack.enter_context(each(ob))
+        for step in steps:
+            stack.enter_context(step(ob))
         yield
 
 
@@ -146,7 +143,7 @@ def locks(axes: str, bones: tuple[str, ...] = LIMB) -> Step:
     return on(bones, **{f"lock_ik_{axis}": True for axis in axes})
 
 
-@later
+@as_step
 def joint(
     ob: bpy.types.Object, bone: str, kind: str = "BALL", *, of: str = "Limb", **settings: object
 ) -> Iterator[None]:
@@ -158,9 +155,9 @@ def joint(
     ob.update_tag()
 
 
-@later
+@as_step
 def edit(ob: bpy.types.Object, bone: str, **values: object) -> Iterator[None]:
-    """Set properties of a bone, which are off or on, in edit mode."""
+    """Set boolean properties of an edit bone; the end of the step inverts them."""
     rigs.enter(ob, "EDIT")
     for key, value in values.items():
         setattr(ob.data.edit_bones[bone], key, value)
@@ -172,7 +169,7 @@ def edit(ob: bpy.types.Object, bone: str, **values: object) -> Iterator[None]:
     rigs.enter(ob, "OBJECT")
 
 
-@later
+@as_step
 def driver(ob: bpy.types.Object, bone: str, prop: str, index: int = 0) -> Iterator[None]:
     ob.pose.bones[bone].rotation_mode = "XYZ"
     ob.pose.bones[bone].driver_add(prop, index).driver.expression = "0.1"
@@ -180,7 +177,7 @@ def driver(ob: bpy.types.Object, bone: str, prop: str, index: int = 0) -> Iterat
     ob.pose.bones[bone].driver_remove(prop, index)
 
 
-@later
+@as_step
 def constraint(ob: bpy.types.Object, bone: str, kind: str) -> Iterator[None]:
     constraints = ob.pose.bones[bone].constraints
     constraints.new(kind).name = kind
@@ -191,34 +188,34 @@ def constraint(ob: bpy.types.Object, bone: str, kind: str) -> Iterator[None]:
     constraints.remove(constraints[kind])
 
 
-@later
+@as_step
 def mode(ob: bpy.types.Object, name: str) -> Iterator[None]:
     rigs.enter(ob, name)
     yield
     rigs.enter(ob, "POSE")
 
 
-@later
+@as_step
 def unlink(_ob: bpy.types.Object, name: str) -> Iterator[None]:
     bpy.context.scene.collection.objects.unlink(bpy.data.objects[name])
     yield
     rigs.link(bpy.data.objects[name])
 
 
-@later
+@as_step
 def excluded(ob: bpy.types.Object) -> Iterator[None]:
-    own = rigs.make_collection("Own")
+    collection = rigs.make_collection("Own")
     bpy.context.scene.collection.objects.unlink(ob)
-    own.objects.link(ob)
+    collection.objects.link(ob)
     layer = bpy.context.view_layer.layer_collection.children["Own"]
     layer.exclude = True
     yield
     layer.exclude = False
 
 
-@later
+@as_step
 def instanced(ob: bpy.types.Object) -> Iterator[None]:
-    """Have only an empty show the limb, as a collection instance."""
+    """Show the limb only as a collection instance of an empty."""
     empty = rigs.make_empty("Instance")
     empty.instance_type, empty.instance_collection = "COLLECTION", bpy.data.collections.new("Own")
     bpy.context.scene.collection.objects.unlink(ob)
@@ -228,9 +225,9 @@ def instanced(ob: bpy.types.Object) -> Iterator[None]:
     bpy.data.objects.remove(empty)
 
 
-@later
+@as_step
 def hangs_below(ob: bpy.types.Object, role: str = "target", bone: str = "") -> Iterator[None]:
-    """Have the limb follow, or bend to, what hangs deep below one of its bones; or its bone."""
+    """Give the limb a target or pole far below one of its bones: an object, or a bone of it."""
     child = rigs.make_empty("Child", (0, 0.1, 0), parent=ob, parent_bone="Limb.1")
     below = rigs.make_rig(name="Below") if bone else rigs.make_empty("Below")
     below.parent = child
@@ -238,26 +235,26 @@ def hangs_below(ob: bpy.types.Object, role: str = "target", bone: str = "") -> I
         yield
 
 
-@later
+@as_step
 def goes_along(ob: bpy.types.Object, role: str) -> Iterator[None]:
-    """Have the limb follow, or bend to, what goes along with one of its bones."""
+    """Give the limb a target or pole whose space is one of its bones."""
     free = rigs.make_empty("Free", (0.5, -1.0, 1.0))
     add_space(Anchor(free), Anchor(ob, "Limb.1")).influence = 1.0
     with chain(**{role: free})(ob):
         yield
 
 
-@later
+@as_step
 def follows(
-    ob: bpy.types.Object, bone: str, who: str = "Limb", role: str = "target"
+    ob: bpy.types.Object, bone: str, chain_name: str = "Limb", role: str = "target"
 ) -> Iterator[None]:
-    with on(who, **{role: ob, "subtarget": bone})(ob):
+    with on(chain_name, **{role: ob, "subtarget": bone})(ob):
         yield
 
 
-@later
+@as_step
 def turned_by_hand(ob: bpy.types.Object) -> Iterator[None]:
-    """Turn a bone of the limb, and move the target afterwards."""
+    """Turn a bone of the limb; at the end move the target."""
     ob.pose.bones["Limb.1"].rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
     yield
     bpy.data.objects["Target"].location = (0.5, 0.5, 1.1)

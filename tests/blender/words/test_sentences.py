@@ -1,4 +1,4 @@
-"""Promise 6: every sentence is said when its reason holds, explained, translated; others go on."""
+"""Promise 6: a status appears for its reason, explained and translated; other chains go on."""
 
 import re
 
@@ -23,7 +23,7 @@ from tests.helpers import make_rng
 
 TABLES = [STATES, INPUT, JOINTS, BODIES, TREES, SOLVES]
 BAKE = "What *Bake Chains* reports"
-# What buttons report, and never the status.
+# Starts of paths of files whose sentences buttons report, and no status shows.
 REPORTS = (
     "rig/anatomy/limb",
     "rig/keying/",
@@ -39,8 +39,8 @@ REPORTS = (
 
 
 def statuses() -> list[str]:
-    """Return all that the page explains, but for reports of bakes."""
-    return [row for title, found in sentences.rows().items() if title != BAKE for row in found]
+    """Return all statuses that the page explains: its rows without the reports of bakes."""
+    return [row for title, rows in sentences.rows().items() if title != BAKE for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -53,40 +53,40 @@ def test_sentences_are_said_when_their_reasons_hold_and_not_without(cases, empty
 
 
 def check(case: Case) -> None:
-    """Check that a sentence is said when its reason holds, explained, translated, and forgotten."""
-    ob = case.makes()
+    """Check that a status appears with its cause alone, explained and translated."""
+    ob = case.make_rig()
 
     def status() -> str:
         rigs.updated()
-        return ob.chain_ik.chains[case.who].status
+        return ob.chain_ik.chains[case.chain].status
 
-    with case.given(ob):
+    with case.setup(ob):
         before = status()
-        with case.breaks(ob):
-            said = status()
-            if said.endswith("."):
-                assert_is_advice(said)
-                assert_others_go_on(ob, said)
-                assert status() == said
+        with case.cause(ob):
+            shown = status()
+            if shown.endswith("."):
+                assert_is_advice(shown)
+                assert_others_follow(ob, shown)
+                assert status() == shown
         after = status()
-    expected = ".*".join(re.escape(part) for part in case.says.split("..."))
-    assert re.match(expected, said), f"{said}, and not {case.says}"
+    expected = ".*".join(re.escape(part) for part in case.status.split("..."))
+    assert re.match(expected, shown), f"{shown}, and not {case.status}"
     assert not re.match(expected, before), before
     assert not re.match(expected, after), after
-    assert re.split(r"[\d.(]", after)[0] == re.split(r"[\d.(]", before)[0], case.says
+    assert re.split(r"[\d.(]", after)[0] == re.split(r"[\d.(]", before)[0], case.status
     rows_of_page = map(plain, statuses())
-    assert any(is_row(row, plain(said)) for row in rows_of_page), f"{said}: give it a row"
-    assert not sentences.untranslated(said), said
+    assert any(is_row(row, plain(shown)) for row in rows_of_page), f"{shown}: give it a row"
+    assert not sentences.untranslated(shown), shown
 
 
-def assert_others_go_on(ob: bpy.types.Object, said: str) -> None:
-    """Check that chains of which the same is not said, and that it does not name, follow targets.
+def assert_others_follow(ob: bpy.types.Object, shown: str) -> None:
+    """Check that chains with another status, and not named by this one, follow their targets.
 
-    Those of a body are posed together.
+    Chains of a body are not checked, as they are posed together.
     """
-    others = [chain for chain in ob.chain_ik.chains if chain.status != said]
+    others = [chain for chain in ob.chain_ik.chains if chain.status != shown]
     for chain in others if not ob.chain_ik.body.use_body else ():
-        if chain.mute or chain.subtarget or f"'{chain.name}'" in said:
+        if chain.mute or chain.subtarget or f"'{chain.name}'" in shown:
             continue
         home = chain.target.location.copy()
         for step in ((0.1, -0.1, -0.1), (0.0, 0.0, 0.0)):
@@ -95,20 +95,20 @@ def assert_others_go_on(ob: bpy.types.Object, said: str) -> None:
     assert np.isfinite(np.concatenate(list(rigs.rotations(ob).values()))).all()
 
 
-def is_row(row: str, said: str) -> bool:
-    """Tell whether a row of the page is what is said; rows of few words would be anything."""
+def is_row(row: str, shown: str) -> bool:
+    """Return whether a row of the page matches a status; a row of too few words never does."""
     fixed = row.split("...")
-    is_telling = len(fixed) == 1 or len("".join(fixed).split()) >= sentences.FEWEST_WORDS
-    return is_telling and re.fullmatch(".*".join(map(re.escape, fixed)), said) is not None
+    is_specific = len(fixed) == 1 or len("".join(fixed).split()) >= sentences.MIN_WORDS
+    return is_specific and re.fullmatch(".*".join(map(re.escape, fixed)), shown) is not None
 
 
-def test_every_sentence_of_the_status_is_explained_and_what_is_explained_is_said():
+def test_every_status_is_explained_and_every_explained_status_exists():
     shown = {
         text
         for text, place in sentences.sentences().items()
         if place.startswith(("core/", "properties/status", "rig/"))
         and not place.startswith(REPORTS)
-        # The name of a constraint.
+        # This one is the name of a constraint.
         and text != "Chain IK Space"
     }
     assert len(shown) > 80
@@ -116,17 +116,17 @@ def test_every_sentence_of_the_status_is_explained_and_what_is_explained_is_said
     missing = [
         text
         for text in map(plain, shown)
-        if not any(sentences.is_made_of(row, text) or is_row(row, text) for row in explained)
+        if not any(sentences.contains(row, text) or is_row(row, text) for row in explained)
     ]
     assert not missing, "give them a row on the page"
     wrong = [
-        row for found in sentences.rows().values() for row in found if sentences.untranslated(row)
+        row for rows in sentences.rows().values() for row in rows if sentences.untranslated(row)
     ]
     assert not wrong, "no sentence is so"
 
 
 def plain(text: str) -> str:
-    """Return a sentence with ... for names, and one word for those that are told alike."""
+    """Return a sentence with "..." for names, and one word for two that share their rows."""
     text = re.sub(r"'[^' ]([^']*[^' ])?'(?!s\b)", "'...'", text)
     return re.sub(r"\bpole\b", "target", re.sub(r"\blengthen\b", "shorten", text))
 
@@ -138,14 +138,13 @@ def test_sentences_that_the_documents_quote_are_said(file):
     text = (sentences.ROOT / file).read_text(encoding="utf-8")
     quoted = re.findall(r"`((?:\.\.\. )?[\w']+ [\w']+ [^`\n]+)`", text)
     assert quoted
-    assert not [each for each in quoted if not each.startswith("python3 ") and not is_part(each)]
+    assert not [text for text in quoted if not text.startswith("python3 ") and not is_part(text)]
 
 
 def is_part(quote: str) -> bool:
-    """Tell whether a quote is a sentence, or a part of one."""
-    begins = any(sentences.is_made_of(quote, text.split(":")[0]) for text in sentences.sentences())
-    pieces = [each.strip() for each in re.split(r"'[^']*'|\.\.\.", quote) if len(each) > 8]
-    return begins or all(any(piece in text for text in sentences.sentences()) for piece in pieces)
+    begins = any(sentences.contains(quote, text.split(":")[0]) for text in sentences.sentences())
+    parts = [part.strip() for part in re.split(r"'[^']*'|\.\.\.", quote) if len(part) > 8]
+    return begins or all(any(part in text for text in sentences.sentences()) for part in parts)
 
 
 def test_a_chain_that_is_new_waits_for_the_next_update_and_one_that_the_eye_hides_is_solved():
@@ -166,7 +165,7 @@ def test_a_bone_of_another_rig_that_is_gone_is_named_until_it_is_there_again():
     chain = ob.chain_ik.chains[0]
     rigs.change(chain, target=other, subtarget="Bone.1")
     assert chain.status.startswith("Reached"), chain.status
-    # As in a chain of a file from before there was a record of bones.
+    # As in a file of an older version, which has no record of bones.
     ob.chain_ik.seen_bones = ""
     rigs.change(other.data.bones["Bone.1"], name="Gone")
     assert chain.status == (
@@ -181,7 +180,7 @@ LIMITS = "limit|lock|joint"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD", "NEWTON", "FORCE"])
-def test_limits_are_spoken_of_only_where_there_are_some_and_they_count(solver):
+def test_a_status_names_limits_only_if_there_are_some_and_they_are_used(solver):
     rng = make_rng(6)
     ob = rigs.make_rig(rigs.zigzag(3))
     target = rigs.make_empty()
@@ -195,21 +194,21 @@ def test_limits_are_spoken_of_only_where_there_are_some_and_they_count(solver):
                 bone.ik_min_x, bone.ik_max_x = -0.1, 0.1
                 bone.ik_stiffness_x = 0.6 * (not is_limited)
             rigs.change(chain, use_limits=use_limits)
-            speaks = re.search(LIMITS, chain.status) is not None
-            assert speaks == (is_limited and use_limits), chain.status
+            names_limits = re.search(LIMITS, chain.status) is not None
+            assert names_limits == (is_limited and use_limits), chain.status
 
 
 def test_texts_use_the_words_of_the_menus():
-    """Not the identifiers that scripts use, such as NEWTON or TWO_BONE."""
+    """They use no identifiers of scripts, like NEWTON or TWO_BONE."""
     known = {
         *"BALL CCD CMU CTRL ELBOW_X FABRIK FIXED FK HINGE_X IK JSON MB NLA SWING WGT XYZ".split()
     }
-    wrong = {t: set(re.findall(r"\b[A-Z]{2}[A-Z_]*\b", t)) - known for _, t in sentences.wanted()}
+    wrong = {t: set(re.findall(r"\b[A-Z]{2}[A-Z_]*\b", t)) - known for _, t in sentences.texts()}
     assert not {text: words for text, words in wrong.items() if words}
 
 
 UNIT = lengths.LengthUnit()
-# What is as short in narrow columns as everywhere.
+# Lengths with the same text in narrow columns as everywhere.
 LENGTHS = [
     (0.0, UNIT, "0 m"),
     (1.5e-5, UNIT, "15 µm"),
@@ -225,7 +224,7 @@ LENGTHS = [
     (2.99, lengths.LengthUnit(unit="CENTIMETERS"), "299 cm"),
     (2.99, lengths.LengthUnit("IMPERIAL", "INCHES"), '118"'),
 ]
-# What is shorter in another unit than the scene's.
+# Lengths that narrow columns show in another unit than the scene's, as that is shorter.
 LONG = [
     (7.7e-6, lengths.LengthUnit(unit="METERS"), "7.7 µm"),
     (0.0000123, lengths.LengthUnit(unit="CENTIMETERS"), "12 µm"),
@@ -289,17 +288,17 @@ def outcome(
         ),
     ],
 )
-def test_every_end_of_a_solve_has_its_words(ended, words):
+def test_every_outcome_of_a_solve_has_its_words(ended, words):
     assert outcome_in_words(ended, UNIT).startswith(words)
     assert all(outcome_in_words(outcome(status, 0.1, 3), UNIT) for status in Status)
 
 
-def test_the_residual_is_the_distance_that_is_left_and_is_told_in_the_scenes_units():
+def test_the_residual_is_the_remaining_distance_and_is_shown_in_the_scenes_units():
     bpy.context.scene.unit_settings.scale_length = 0.01
     ob, target = rigs.make_arm((3, 4, 0))
     chain = ob.chain_ik.chains[0]
     assert chain.status == "Out of reach by 0.03 m: extended"
-    left = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
-    assert chain.residual == pytest.approx(left, abs=1e-6)
+    distance = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
+    assert chain.residual == pytest.approx(distance, abs=1e-6)
     rigs.change(chain, bone="Gone")
     assert chain.residual == -1.0

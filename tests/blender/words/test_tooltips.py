@@ -1,4 +1,4 @@
-"""Tooltips, and pages of the documentation that show what Blender has: as they are, as it does."""
+"""Tooltips, and the documentation pages that show properties, operators and printed output."""
 
 import contextlib
 import importlib
@@ -12,9 +12,9 @@ import bpy
 from blender_ik_addon.preferences.addon import ChainPreferences
 from tests.blender.setups import rigs
 
-# What Blender gives to all groups and operators, and what is never shown.
+# Properties that Blender adds to all groups and operators, or that no panel shows.
 NEVER_SHOWN = {"rna_type", "filter_glob", "check_existing", "bl_idname"}
-# The word for the unit of a number, by its subtype.
+# The unit that a tooltip names, by the subtype of the number.
 UNITS = {
     "ANGLE": "degrees",
     "DISTANCE": "scene units",
@@ -22,7 +22,7 @@ UNITS = {
     "TIME_ABSOLUTE": "seconds",
     "FACTOR": "0",
 }
-# Of numbers that Blender shows without a unit: what they count, or that they have none.
+# Words of which the tooltip of a number without a unit has one: what it counts, or "no unit".
 COUNTED = (
     *("bones", "iterations", "frame", "the list", "version"),
     *("radians", "scene units", "pixels", "no unit"),
@@ -30,7 +30,7 @@ COUNTED = (
 
 
 def operators() -> list[bpy.types.Struct]:
-    """Return what Blender knows of the extension's operators."""
+    """Return the RNA types of the extension's operators."""
     return [
         getattr(getattr(bpy.ops, module), name).get_rna_type()
         for module in ("pose", "object")
@@ -40,7 +40,7 @@ def operators() -> list[bpy.types.Struct]:
 
 
 def groups() -> Iterator[bpy.types.Struct]:
-    """Yield what Blender knows of the extension's settings, each group once."""
+    """Yield the RNA types of the extension's groups of settings, each once."""
     waiting = [
         owner.bl_rna.properties["chain_ik"].fixed_type
         for owner in (bpy.types.Object, bpy.types.Scene)
@@ -63,7 +63,7 @@ def groups() -> Iterator[bpy.types.Struct]:
 
 
 def settings() -> dict[str, bpy.types.Property]:
-    """Return the settings of all groups and operators, by what they are called."""
+    """Return the settings of all groups and operators, by "group.setting"."""
     return {
         f"{group.identifier}.{setting.identifier}": setting
         for group in (*groups(), *operators())
@@ -73,7 +73,7 @@ def settings() -> dict[str, bpy.types.Property]:
 
 
 def choices() -> dict[str, bpy.types.EnumPropertyItem]:
-    """Return what can be chosen, by what it is called."""
+    """Return the items of all enum settings, by "group.setting.item"."""
     return {
         f"{name}.{item.identifier}": item
         for name, setting in settings().items()
@@ -83,39 +83,39 @@ def choices() -> dict[str, bpy.types.EnumPropertyItem]:
 
 
 def test_every_tooltip_is_one_paragraph_that_says_more_than_its_label():
-    shown = {each.identifier: each for each in operators()} | settings() | choices()
-    wanted = {"POSE_OT_chain_ik_add", "ChainSettings.solver.NEWTON", "SceneSettings.use_live"}
-    wanted |= {"ChainPreferences.log_level", "ChainPreferences.pole.NEVER", "ForceSettings.ease"}
-    assert wanted | {"JointSettings.min_x", "ObjectSettings.chains"} <= shown.keys()
-    for name, what in shown.items():
-        text = what.description
+    shown = {operator.identifier: operator for operator in operators()} | settings() | choices()
+    expected = {"POSE_OT_chain_ik_add", "ChainSettings.solver.NEWTON", "SceneSettings.use_live"}
+    expected |= {"ChainPreferences.log_level", "ChainPreferences.pole.NEVER", "ForceSettings.ease"}
+    assert expected | {"JointSettings.min_x", "ObjectSettings.chains"} <= shown.keys()
+    for name, rna in shown.items():
+        text = rna.description
         assert text == " ".join(text.split()), name
         assert text[:1].isupper(), name
         assert not text.endswith("."), name
-        # A right click has Blender say what a field resets to, and the reference has it.
+        # Blender shows the default on a right click, and the reference lists it.
         assert "default" not in text.lower(), name
-    for name, what in settings().items():
-        assert len(what.description.split()) >= 3, name
-        assert what.description.lower() != what.name.lower(), name
+    for name, rna in settings().items():
+        assert len(rna.description.split()) >= 3, name
+        assert rna.description.lower() != rna.name.lower(), name
 
 
 def test_every_number_names_its_unit_and_is_shown_with_it():
     numbers = {
-        name: each
-        for name, each in settings().items()
-        if each.type in ("INT", "FLOAT") and not each.subtype.startswith("COLOR")
+        name: setting
+        for name, setting in settings().items()
+        if setting.type in ("INT", "FLOAT") and not setting.subtype.startswith("COLOR")
     }
     assert len(numbers) > 40
     for name, setting in numbers.items():
-        says = setting.description.lower()
+        tooltip = setting.description.lower()
         words = (UNITS[setting.subtype],) if setting.subtype in UNITS else COUNTED
-        assert any(word in says for word in words), name
+        assert any(word in tooltip for word in words), name
         for unit, kinds in (
             ("degrees", {"ANGLE"}),
             ("scene units", {"DISTANCE", "TRANSLATION"}),
             ("seconds", {"TIME_ABSOLUTE"}),
         ):
-            assert f"in {unit}" not in says or setting.subtype in kinds, name
+            assert f"in {unit}" not in tooltip or setting.subtype in kinds, name
 
 
 def test_no_two_settings_of_a_group_have_one_label():
@@ -130,7 +130,7 @@ def test_no_two_settings_of_a_group_have_one_label():
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "scripting.md"
-# A block of Python, and what it prints.
+# A block of Python, and the output that the page shows below it.
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 ARM = ((0.0, 0.0, 1.0), (0.5, 0.05, 1.0), (1.0, 0.0, 1.0), (1.2, 0.0, 1.0))
 NAMES = ("upper_arm", "forearm", "hand")
@@ -140,7 +140,6 @@ def test_examples_of_the_page_print_what_it_says():
     text = PAGE.read_text(encoding="utf-8")
     examples = EXAMPLE.findall(text)
     assert len(examples) == text.count("```python") >= 6
-    # What the page says its examples need.
     rigs.make_rig(ARM, names=NAMES)
     rigs.make_empty(location=(0.4, 0.3, 1.3))
     rigs.updated()

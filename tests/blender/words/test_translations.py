@@ -1,4 +1,4 @@
-"""Every text has its words in every language, and sentences are said with the same names."""
+"""Translations: complete in every language, with the names and numbers of the English text."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ from blender_ik_addon.translations.catalogue import (
 from blender_ik_addon.translations.sentences import placeholders
 from scripts.translating.harvest import write_words
 from tests.blender.setups import rigs
-from tests.blender.words.sentences import PACKAGE, wanted
+from tests.blender.words.sentences import PACKAGE, texts
 
 LANGUAGES = languages()
 ENGLISH = "Out of reach by 12 cm: extended"
@@ -25,10 +25,10 @@ IN_PORTUGUESE = "Fora de alcance por 12 cm: esticada"
 
 
 def test_english_is_spelled_as_everywhere_in_blender_and_is_the_only_language_of_the_sources():
-    assert [text for _, text in wanted() if "color" in text.lower()]
-    assert not [text for _, text in wanted() if re.search("(?i)colour|[à-öø-ÿ]", text)]
-    # Blender translates whole labels: one with a name in it has to go through ``translate``.
-    assert not [text for context, text in wanted() if context != SENTENCE and "{" in text]
+    assert [text for _, text in texts() if "color" in text.lower()]
+    assert not [text for _, text in texts() if re.search("(?i)colour|[à-öø-ÿ]", text)]
+    # Blender translates only whole labels, so a text with a name in it needs ``translate``.
+    assert not [text for context, text in texts() if context != SENTENCE and "{" in text]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -38,16 +38,16 @@ def test_a_language_has_all_texts_with_their_names_and_ends_and_no_others(langua
 
     words = translations_of(language)
     hint = "run scripts/translations.py, and fill in what is empty"
-    assert not [key for key in wanted() if not words.get(key)], hint
-    assert not [key for key in words if key not in wanted()], hint
-    said = {key[1]: says for key, says in words.items() if key[0] == SENTENCE}
-    assert not [text for text, says in said.items() if placeholders(text) != placeholders(says)]
-    assert not [text for (_, text), says in words.items() if ending(text) != ending(says)]
-    assert not [text for (_, text), says in words.items() if says != says.strip()]
+    assert not [key for key in texts() if not words.get(key)], hint
+    assert not [key for key in words if key not in texts()], hint
+    phrases = {key[1]: phrase for key, phrase in words.items() if key[0] == SENTENCE}
+    assert not [text for text, to in phrases.items() if placeholders(text) != placeholders(to)]
+    assert not [text for (_, text), phrase in words.items() if ending(text) != ending(phrase)]
+    assert not [text for (_, text), phrase in words.items() if phrase != phrase.strip()]
     path = tmp_path / path_of(language).name
-    write_words(path, wanted(), words)
-    kept = path_of(language).read_text(encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == kept, "run scripts/translations.py"
+    write_words(path, texts(), words)
+    stored = path_of(language).read_text(encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == stored, "run scripts/translations.py"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_language_has_all_texts_with_their_names_and_ends_and_no_others(langua
             "Held back by the limits of Hip X, Knee slide and 2 more, 3 cm left",
             "Contida pelos limites de Hip X, Knee (deslize) e mais 2, faltam 3 cm",
         ),
-        # Names that are words stay as people have given them; those of settings are translated.
+        # A bone name that is also a word of ours stays; names of settings are translated.
         *(
             (
                 f"Bone '{name}' no longer exists: choose another tip.",
@@ -81,7 +81,7 @@ def test_a_language_has_all_texts_with_their_names_and_ends_and_no_others(langua
             "O ajuste 'Tolerância' não é um número: insira um novo valor, ou corrija seus"
             " quadros-chave e seu controlador.",
         ),
-        # What is known of an unknown whole is translated, and what is unknown stays.
+        # Of a text that is unknown as a whole, the known parts are translated; the others stay.
         (
             "Arm.L: No target is set: choose an object for the chain to follow.",
             "Arm.L: Nenhum alvo foi definido: escolha um objeto para a cadeia seguir.",
@@ -98,9 +98,9 @@ def test_a_sentence_is_said_in_portuguese_with_its_names_and_numbers(english, sa
 def test_hints_of_drags_are_translated_one_by_one(operator):
     hints = bpy.types.Operator.bl_rna_get_subclass_py(f"POSE_OT_chain_ik_{operator}").hints
     assert len(hints) > 3
-    told = [translate_into(hint, "pt_BR") for hint in hints]
-    assert not set(told) & set(hints)
-    assert translate_into(" · ".join(hints), "pt_BR") == " · ".join(told)
+    translated = [translate_into(hint, "pt_BR") for hint in hints]
+    assert not set(translated) & set(hints)
+    assert translate_into(" · ".join(hints), "pt_BR") == " · ".join(translated)
 
 
 def test_files_are_read_as_they_are_written(tmp_path):
@@ -115,25 +115,25 @@ def test_files_are_read_as_they_are_written(tmp_path):
         parse_translations(f"{text}\n\nmsgid Bare")
 
 
-TELLING = {"report": 1, "poll_message_set": 0, "status_text_set": 0, "header_text_set": 0}
-"""What shows a text to a person, and where the text stands among its arguments."""
+TEXT_INDICES = {"report": 1, "poll_message_set": 0, "status_text_set": 0, "header_text_set": 0}
+"""Functions that show a text to a person, and the index of the text in their arguments."""
 
 
-def test_whatever_operators_tell_is_translated():
+def test_every_text_that_operators_show_is_translated():
     sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
-    told = [
-        (path.name, node.lineno, node.args[TELLING[node.func.attr]])
+    shown = [
+        (path.name, node.lineno, node.args[TEXT_INDICES[node.func.attr]])
         for path, text in sources.items()
-        if any(f".{telling}(" in text for telling in TELLING)
+        if any(f".{function}(" in text for function in TEXT_INDICES)
         for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in TELLING
+        and node.func.attr in TEXT_INDICES
     ]
-    assert len(told) > 10
+    assert len(shown) > 10
     english = [
         (name, line)
-        for name, line, text in told
+        for name, line, text in shown
         if not (
             isinstance(text, ast.Call)
             and ast.unparse(text.func) in {"translate", "translate_report"}
@@ -162,7 +162,7 @@ def in_portuguese():
 def test_labels_are_in_blenders_language_and_sentences_where_the_preferences_have_it(in_portuguese):
     pgettext = bpy.app.translations.pgettext
     assert pgettext("Add Chain", OPERATOR) == "Adicionar cadeia"
-    # Blender's own word means the metal.
+    # Blender's own translation of "Lead" means the metal.
     prop = bpy.types.Object.bl_rna.properties["chain_ik"].fixed_type.properties["chains"]
     lead = prop.fixed_type.properties["follow_lead"]
     assert pgettext(lead.name, lead.translation_context) == "Guia"
@@ -174,7 +174,7 @@ def test_labels_are_in_blenders_language_and_sentences_where_the_preferences_hav
 
 
 @NO_LANGUAGES
-def test_operators_say_why_not_in_blenders_language(in_portuguese):
+def test_operators_refuse_in_blenders_language(in_portuguese):
     ob, target = rigs.make_arm()
     chain = ob.chain_ik.chains[0]
     rigs.change(chain, target=None)
