@@ -64,7 +64,7 @@ STEPS = (
 
 
 @pytest.mark.usefixtures("rigify", "human")
-def test_every_step_back_and_forth_and_a_saved_file_show_the_pose_and_the_settings_of_then(
+def test_undo_redo_and_a_saved_file_show_the_pose_and_the_settings_of_their_step(
     tmp_path,
 ):
     reach()

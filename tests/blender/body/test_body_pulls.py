@@ -48,7 +48,7 @@ def test_a_first_step_that_would_take_too_much_force_leaves_no_body_at_rest(body
     assert bodies.farthest(*shown) < 0.01
 
 
-def test_a_body_never_hangs_on_the_pose_before(body):
+def test_a_body_never_depends_on_the_pose_before(body):
     # Within reach, out of it, and back.
     offsets = (0.0, 0.0, -0.2), bodies.AWAY, (0.0, 0.0, -0.2)
     shown: dict[str, list[dict[str, np.ndarray]]] = {}
@@ -227,7 +227,7 @@ def target_gap(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> float:
     return float((owner.matrix_world @ end - owner.matrix_world @ target).length)
 
 
-def assert_stand(ob: bpy.types.Object, start: list[Matrix]) -> None:
+def assert_feet_stay(ob: bpy.types.Object, start: list[Matrix]) -> None:
     for before, after in zip(start, feet(ob), strict=True):
         assert (before.translation - after.translation).length < PLACE * bodies.height(ob)
         axes = np.array(before.to_3x3()) - np.array(after.to_3x3())
@@ -241,7 +241,7 @@ def test_pinned_feet_stay_wherever_a_part_is_dragged(body, name, seed, count):
     start, arrived = feet(body), []
     for offset in offsets(count, seed):
         arrived.append(drag(body, offset, name))
-        assert_stand(body, start)
+        assert_feet_stay(body, start)
     if name == "Hips":
         # They arrive if both legs are long enough for hips that do not turn.
         bones = body.data.bones
@@ -264,7 +264,7 @@ def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_i
     for offset in offsets(DRAGS):
         arrived.append(drag(ob, offset))
         assert arrived[-1] or ob.chain_ik.chains["Arm.L"].status.startswith(("Held", "Outweighed"))
-        assert_stand(ob, start)
+        assert_feet_stay(ob, start)
         hips = max(hips, ob.pose.bones["spine"].location.length)
     assert any(arrived)
     assert hips > 0.05

@@ -189,7 +189,7 @@ def test_of_two_bodies_that_hold_each_other_one_hand_is_refused_and_the_rest_go_
     assert np.abs(gap).max() <= HOLDS
 
 
-def test_bodies_of_objects_that_share_an_armature_go_their_own_ways(body):
+def test_bodies_of_objects_that_share_an_armature_move_independently(body):
     first = body
     second = rigs.link(first.copy())
     rigs.change(second, location=(2.0, 0.0, 0.0))
@@ -257,7 +257,7 @@ def test_a_body_in_centimetres_stays_when_its_scale_is_applied(rigify):
     assert bodies.farthest(start, bodies.places(ob)) <= 1e-4
 
 
-def test_what_goes_along_with_the_torso_stays_where_a_pose_becomes_the_rest_pose(rigify):
+def test_what_goes_along_with_the_torso_stays_when_a_pose_becomes_the_rest_pose(rigify):
     """The hips lie nearly along -Y, as in animals: there Blender rounds rest poses most."""
     ob = bodies.add_rig("human")
     with rigs.editing(ob) as bones:

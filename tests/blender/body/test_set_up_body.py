@@ -118,7 +118,7 @@ def test_hips_that_a_chain_turns_are_followed_as_it_turns_them():
     np.testing.assert_allclose(after, before, atol=1e-5)
 
 
-def test_hips_go_along_with_their_control_as_what_went_along_with_them_and_pinned_feet_stay(human):
+def test_hips_and_what_went_along_with_them_follow_their_control_and_pinned_feet_stay(human):
     before = bodies.spaces_from(human)
     assert bodies.HIPS in before["Spine Target"]
     assert human.pose.bones[bodies.HIPS].custom_shape is not None
@@ -349,7 +349,7 @@ def test_a_rig_without_hips_is_told_what_to_choose():
     assert ob.chain_ik.chains["Hips"].bone == "Bone.0"
 
 
-def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(rigify):
+def test_set_up_limbs_makes_a_body_of_new_chains_and_of_present_ones(rigify):
     ob = bodies.add_rig("human")
     before = bodies.places(ob)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
@@ -365,7 +365,7 @@ def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(
     assert "already" in refusal(setup, control="BONE", kinds=USUAL, use_body=True)
 
 
-def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(rigify, capfd):
+def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_a_warning(rigify, capfd):
     ob = bodies.add_rig("human")
     ob.pose.bones[bodies.HIPS].lock_location = (True, True, True)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
@@ -381,7 +381,7 @@ def test_a_bone_that_only_carries_a_limb_is_no_bone_of_its_chain(body):
         assert [item.name for item in chosen] == [chain], bone
 
 
-def test_limbs_that_are_set_up_later_belong_to_the_body_that_there_is(body, capfd):
+def test_limbs_that_are_set_up_later_belong_to_the_present_body(body, capfd):
     press(setup, kinds={"FINGER"}, use_body=True)
     assert "Thumb.L" in body.chain_ik.chains
     assert "nothing has changed" not in capfd.readouterr().out

@@ -358,13 +358,13 @@ def assert_stays(ob: bpy.types.Object, *moved: bpy.types.Object) -> None:
         assert channels(ob) == channels_before
 
 
-def let_go(ob: bpy.types.Object, way: str, value: object = None) -> None:
+def let_go(ob: bpy.types.Object, name: str, value: object = None) -> None:
     """Change a setting of the first chain of an armature, or press a button of its list."""
     if value is None:
         bpy.context.view_layer.objects.active = ob
-        assert getattr(bpy.ops.pose, f"chain_ik_{way}")() == {"FINISHED"}
+        assert getattr(bpy.ops.pose, f"chain_ik_{name}")() == {"FINISHED"}
     else:
-        put(ob, f"chain_ik.chains[0].{way}", value)
+        put(ob, f"chain_ik.chains[0].{name}", value)
     updated()
 
 

@@ -19,8 +19,7 @@ def robot(
 ) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.PropertyGroup]:
     """Return a robot, its target and its chain: a rotating base, a shoulder, and a sliding arm.
 
-    The shoulder turns 120 degrees each way, the arm only slides. The bones, of length one, stand
-    on each other up Z. The target needs the given slide.
+    The shoulder turns 120 degrees each way. The bones form a line up Z, each of length one.
     """
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3)], name, is_connected=False)
     target, chain = rigs.follow(ob, "Bone.2", place(slide), empty=f"{name} Target", **settings)

@@ -10,13 +10,13 @@ from mathutils import Vector
 from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs
 
-LimbNames = tuple[str, str, str]
+Names = tuple[str, str, str]
 """Names of an armature object, of a tip bone, and of the target that its tail follows."""
 Shown = dict[str, np.ndarray]
 """Pose matrices and rotation channels by armature object, one row for each bone."""
 
-RIG: LimbNames = ("Rig", "Bone.2", "Rig Target")
-OTHER: LimbNames = ("Other", "Bone.2", "Other Target")
+RIG: Names = ("Rig", "Bone.2", "Rig Target")
+OTHER: Names = ("Other", "Bone.2", "Other Target")
 TARGETS = ("Other Target", "Rig Target")
 JOINTS = ((0.0, 0.0, 0.0), (0.3, -0.1, 0.6), (0.2, 0.2, 1.2), (0.0, 0.0, 1.8))
 SHIFT = Vector((-0.35, 0.2, -0.15))
@@ -54,7 +54,7 @@ def make_limb(name: str, location: Sequence[float] = (0, 0, 0), seed: int = 1) -
     rigs.make_empty(f"{name} Target", np.add((0.6, 0.5, 0.9), location))
 
 
-def follow(limb: LimbNames, **settings: object) -> bpy.types.PropertyGroup:
+def follow(limb: Names, **settings: object) -> bpy.types.PropertyGroup:
     """Add a chain of three bones for a limb."""
     rig, bone, target = limb
     return rigs.add_chain(named(rig), bone, named(target), **{"chain_count": 3, **settings})
@@ -126,9 +126,7 @@ def assert_shown(actual: Shown, expected: Shown, step: object = "") -> None:
         np.testing.assert_allclose(actual[name], rows, atol=NOISE, err_msg=f"{name} {step}")
 
 
-def assert_right(
-    limbs: Sequence[LimbNames] = (RIG, OTHER), movers: Sequence[str] = TARGETS
-) -> None:
+def assert_right(limbs: Sequence[Names] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
     """Check that the next updates give the same poses as updates without memory.
 
     The first update is of the present state. Then one mover after the other is moved away, and at
@@ -140,15 +138,13 @@ def assert_right(
         assert_shown(warm, fresh, f"at step {step}")
 
 
-def assert_followed(
-    limbs: Sequence[LimbNames] = (RIG, OTHER), movers: Sequence[str] = TARGETS
-) -> None:
+def assert_followed(limbs: Sequence[Names] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
     """Check the same in a third of the time: compare only the final poses."""
     actual = _walk(limbs, movers, forgets=False)[-1]
     assert_shown(_updated_state(limbs, forgets=True), actual)
 
 
-def _walk(limbs: Sequence[LimbNames], movers: Sequence[str], *, forgets: bool) -> list[Shown]:
+def _walk(limbs: Sequence[Names], movers: Sequence[str], *, forgets: bool) -> list[Shown]:
     homes = {name: named(name).location.copy() for name in movers}
     states = [_updated_state(limbs, forgets=forgets)]
     for name, home in homes.items():
@@ -159,19 +155,19 @@ def _walk(limbs: Sequence[LimbNames], movers: Sequence[str], *, forgets: bool) -
     return [*states, _updated_state(limbs, forgets=forgets)]
 
 
-def _updated_state(limbs: Sequence[LimbNames], *, forgets: bool) -> Shown:
+def _updated_state(limbs: Sequence[Names], *, forgets: bool) -> Shown:
     if forgets:
         forget()
     return _reached_state(limbs, rigs.updated())
 
 
-def _reached_state(limbs: Sequence[LimbNames], depsgraph: bpy.types.Depsgraph) -> Shown:
+def _reached_state(limbs: Sequence[Names], depsgraph: bpy.types.Depsgraph) -> Shown:
     for rig, bone, target in limbs:
         rigs.assert_reaches(named(rig), bone, named(target), depsgraph)
     return shown(depsgraph)
 
 
-def assert_right_at(*frames: int, limbs: Sequence[LimbNames] = (RIG, OTHER)) -> None:
+def assert_right_at(*frames: int, limbs: Sequence[Names] = (RIG, OTHER)) -> None:
     """Check that frames, played in this order, give the same poses as frames without memory."""
     for frame in frames:
         actual = _reached_state(limbs, rigs.go_to(frame))
