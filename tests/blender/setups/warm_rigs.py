@@ -89,12 +89,12 @@ def warm_up() -> None:
 
 
 @contextmanager
-def told(what: object) -> Iterator[None]:
+def told(step: object) -> Iterator[None]:
     """Add the step to the message of a failed assertion in the block."""
     try:
         yield
     except AssertionError as error:
-        error.add_note(f"after {getattr(what, '__name__', what)}")
+        error.add_note(f"after {getattr(step, '__name__', step)}")
         raise
 
 
