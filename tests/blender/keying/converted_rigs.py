@@ -74,7 +74,6 @@ class Limb:
         return constraint
 
     def constrain(self, **settings: object) -> bpy.types.KinematicConstraint:
-        """Add a constraint to the tip."""
         settings = {"chain_count": len(self.bones), "pole_angle": self.angle, **settings}
         constraint = constrain(self.ob, self.bones[-1], self.target, self.pole, **settings)
         rigs.updated()
@@ -105,7 +104,6 @@ def constrain(
     pole: bpy.types.Object | None = None,
     **settings: object,
 ) -> bpy.types.KinematicConstraint:
-    """Add an IK constraint to a bone and return it."""
     constraint = ob.pose.bones[bone].constraints.new("IK")
     constraint.target, constraint.pole_target = target, pole
     for name, value in settings.items():
@@ -114,7 +112,6 @@ def constrain(
 
 
 def ik_constraints(ob: bpy.types.Object) -> list[bpy.types.KinematicConstraint]:
-    """Return all IK constraints of an armature object."""
     return [item for bone in ob.pose.bones for item in bone.constraints if item.type == "IK"]
 
 
@@ -184,7 +181,6 @@ def planar(seed: int = 3, **settings: object) -> Limb:
 
 
 def played(limb: Limb, frames: Sequence[float] = FRAMES) -> list[np.ndarray]:
-    """Return the joints of a limb at the given frames."""
     return [limb.joints(rigs.go_to(frame)) for frame in frames]
 
 

@@ -30,7 +30,6 @@ def make_tail(count=4, name="Rig", swing=SWING, seed=0, **settings):
 
 
 def played(ob, frames=range(1, LAST + 1)):
-    """Return the evaluated pose of each frame."""
     return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in frames])
 
 

@@ -51,7 +51,6 @@ class Place:
 
     @property
     def label(self) -> str:
-        """The name of the property in the interface."""
         return self.holder.bl_rna.properties[self.name].name
 
     def get(self) -> object:

@@ -75,7 +75,6 @@ def make_pair(**settings: object) -> dict[str, tuple[float, ...]]:
 
 
 def edit_bones(edit: Callable[[bpy.types.bpy_prop_collection], None], rig: str = "Rig") -> None:
-    """Change a rig's bones in edit mode, and leave the mode."""
     with rigs.editing(named(rig)) as bones:
         edit(bones)
 
