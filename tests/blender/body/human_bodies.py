@@ -10,9 +10,9 @@ from tests.blender.operators.test_characters import USUAL, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
-STILL = 1e-6
+PLACE_TOLERANCE = 1e-6
 """Tolerance of bones that stay, as a share of the height: float32 on a body of 2 m."""
-HELD = 2e-5
+PIN_TOLERANCE = 2e-5
 """Tolerance of pinned feet at their targets, as a share of the height."""
 HIPS = "spine"
 

@@ -14,7 +14,7 @@ import blender_ik_addon
 from tests.blender.body.human_bodies import (
     AWAY,
     HIPS,
-    STILL,
+    PLACE_TOLERANCE,
     farthest,
     human,
     make_body,
@@ -83,7 +83,7 @@ def test_undo_redo_and_a_saved_file_show_the_pose_and_the_settings_of_their_step
         pose, expected = states[number]
         assert settings() == expected
         assert pose.keys() == places(human()).keys()
-        assert farthest(pose, places(human())) <= STILL
+        assert farthest(pose, places(human())) <= PLACE_TOLERANCE
 
     for number in reversed(range(len(STEPS) + 1)):
         bpy.ops.ed.undo()
@@ -103,7 +103,7 @@ def test_undo_redo_and_a_saved_file_show_the_pose_and_the_settings_of_their_step
     move(human(), "Torso", (0.0, 0.0, 0.0))
     STEPS[-1]()
     rigs.updated()
-    assert farthest(states[0][0], places(human())) <= STILL
+    assert farthest(states[0][0], places(human())) <= PLACE_TOLERANCE
 
 
 def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify):
@@ -117,7 +117,7 @@ def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify):
     while count := len(ob.chain_ik.chains):
         ob.chain_ik.active_index = count - 1
         press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    assert farthest(before, rigs.channels(ob)) <= STILL
+    assert farthest(before, rigs.channels(ob)) <= PLACE_TOLERANCE
     assert not ob.chain_ik.body.use_body
     assert {"Torso", "Root"}.isdisjoint(ob.data.bones.keys())
     assert not spaces_from(ob)
@@ -129,9 +129,9 @@ plant = bpy.ops.pose.chain_ik_plant
 
 LAST = 10
 # Tolerance of pose matrices, between keys and live chains, in scene units and as cosines.
-SAME = 1e-5
+POSE_TOLERANCE = 1e-5
 # Tolerance of the slides of planted feet, in scene units for each frame.
-SLIDE = 1e-4
+SLIDE_TOLERANCE = 1e-4
 
 OFFSETS = {
     "Arm Target.L": {1: (0.0, 0.0, 0.0), 6: AWAY, LAST: (-0.2, 0.3, 0.3)},
@@ -180,8 +180,8 @@ def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(mov
     before = set(rigs.keys_of(moving))
     press(bake, which="ALL")
     assert all(chain.mute for chain in moving.chain_ik.chains)
-    np.testing.assert_allclose(played(moving), live, atol=SAME)
-    np.testing.assert_allclose(played(moving)[::-1], live[::-1], atol=SAME)
+    np.testing.assert_allclose(played(moving), live, atol=POSE_TOLERANCE)
+    np.testing.assert_allclose(played(moving)[::-1], live[::-1], atol=POSE_TOLERANCE)
     added = {path: keys for path, keys in rigs.keys_of(moving).items() if path not in before}
     frames = list(range(1, LAST + 1))
     assert all([frame for frame, _ in keys] == frames for keys in added.values())
@@ -193,7 +193,7 @@ def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(mov
         count = 3 if path.endswith("euler") else 4
         assert [i for added_path, i in sorted(added) if added_path == path] == [*range(count)], name
     blender_ik_addon.unregister()
-    np.testing.assert_allclose(played(moving), live, atol=SAME)
+    np.testing.assert_allclose(played(moving), live, atol=POSE_TOLERANCE)
     blender_ik_addon.register()
 
 
@@ -212,7 +212,7 @@ def test_keys_of_one_chain_hold_the_bones_that_carry_it_and_are_made_frame_by_fr
     for chain in moving.chain_ik.chains:
         chain.mute = True
     rows = [i for i, bone in enumerate(moving.pose.bones) if bone.name in ("hand.L", HIPS)]
-    np.testing.assert_allclose(played(moving)[:, rows], live[:, rows], atol=SAME)
+    np.testing.assert_allclose(played(moving)[:, rows], live[:, rows], atol=POSE_TOLERANCE)
 
 
 @pytest.fixture
@@ -257,7 +257,7 @@ def test_feet_of_a_body_are_pinned_while_they_stand_and_no_longer_than_they_do(w
         np.testing.assert_array_equal(pinned, kinds > 0)
     scene, last = bpy.context.scene, bpy.context.scene.frame_end
     scene.frame_end = 20
-    assert walking.slides(walker, walking.paths_of(walker)) < SLIDE
+    assert walking.slides(walker, walking.paths_of(walker)) < SLIDE_TOLERANCE
     scene.frame_end = last
     path = walker.chain_ik.chains["Leg.L"].path_from_id("planted")
     (curve,) = [item for item in rigs.curves_of(walker) if item.data_path == path]

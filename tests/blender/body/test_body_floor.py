@@ -17,7 +17,7 @@ from tests.blender.setups.selecting import press, refusal, select_bones
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
 # Tolerance of places in metres, for a human of two metres.
-PLACE = 4e-5
+FLOOR_TOLERANCE = 4e-5
 LOW = (0.0, -0.3, -1.6)
 """Offset of a hand from rest to below the floor."""
 LIMBS = ("hand.L", "hand.R", "shin.L", "shin.R", "forearm.L", "forearm.R")
@@ -46,25 +46,25 @@ def test_a_hand_that_is_pulled_below_the_floor_stops_on_it_and_rises_with_it(bod
     start = places(body)
     move(body, "Arm Target.L", LOW)
     above = heights(body, floor)
-    assert above.min() >= -PLACE
-    assert above[0] <= PLACE
-    np.testing.assert_allclose(places(body), start, atol=PLACE)
+    assert above.min() >= -FLOOR_TOLERANCE
+    assert above[0] <= FLOOR_TOLERANCE
+    np.testing.assert_allclose(places(body), start, atol=FLOOR_TOLERANCE)
     chain = body.chain_ik.chains["Arm.L"]
     assert "Ground" in chain.status
     # With part of its pull, the arm also reaches by itself, and that solve knows no floor.
     rigs.change(chain, pull=0.9)
-    assert heights(body, floor).min() >= -PLACE
+    assert heights(body, floor).min() >= -FLOOR_TOLERANCE
     rigs.change(chain, pull=1.0)
     rigs.change(floor.location, z=0.15)
-    assert heights(body, floor).min() >= -PLACE
-    assert heights(body, floor)[0] <= PLACE
+    assert heights(body, floor).min() >= -FLOOR_TOLERANCE
+    assert heights(body, floor)[0] <= FLOOR_TOLERANCE
     # A pinned foot below the floor stays where it is.
-    np.testing.assert_allclose(places(body), start, atol=PLACE)
+    np.testing.assert_allclose(places(body), start, atol=FLOOR_TOLERANCE)
     # A hidden floor still counts.
     floor.hide_viewport, floor.location.z = True, 0.1
     rigs.updated()
     assert floor.matrix_world.translation.z == pytest.approx(0.1)
-    assert heights(body, floor).min() >= -PLACE
+    assert heights(body, floor).min() >= -FLOOR_TOLERANCE
     body.chain_ik.body.floor, floor.location.z = None, 0.0
     rigs.updated()
     assert heights(body, floor).min() < -0.02
@@ -74,8 +74,8 @@ def test_limbs_of_a_body_with_pinned_hips_and_chest_stop_on_the_floor(body):
     for chain in body.chain_ik.chains:
         chain.use_pin = chain.name in ("Hips", "Spine")
     floor = lay_floor(body, Matrix.Translation((0.0, 0.0, 0.2)))
-    assert heights(body, floor).min() >= -PLACE
-    assert places(body, ("toe.L", "toe.R"))[:, 2].min() >= 0.2 - PLACE
+    assert heights(body, floor).min() >= -FLOOR_TOLERANCE
+    assert places(body, ("toe.L", "toe.R"))[:, 2].min() >= 0.2 - FLOOR_TOLERANCE
     assert body.chain_ik.chains["Hips"].status.startswith("Reached")
 
 
@@ -83,7 +83,7 @@ def test_knees_of_a_body_that_crouches_stop_on_the_floor_and_hold_it_back(body):
     move(body, "Torso", (0.0, 0.0, -0.5))
     assert places(body, ("shin.L", "shin.R"))[:, 2].max() < 0.25
     lay_floor(body, Matrix.Translation((0.0, 0.0, 0.3)))
-    np.testing.assert_allclose(places(body, ("shin.L", "shin.R"))[:, 2], 0.3, atol=PLACE)
+    np.testing.assert_allclose(places(body, ("shin.L", "shin.R"))[:, 2], 0.3, atol=FLOOR_TOLERANCE)
     assert "Ground" in body.chain_ik.chains["Hips"].status
 
 
@@ -94,21 +94,21 @@ def test_feet_that_are_not_pinned_stand_on_their_soles(body):
     # A rising floor lifts the feet unturned, whether it meets heels or toes first.
     for up in (0.02, 0.04, 0.08):
         rigs.change(floor.location, z=up)
-        assert places(body, ("toe.L", "toe.R"))[:, 2].min() >= up - PLACE
+        assert places(body, ("toe.L", "toe.R"))[:, 2].min() >= up - FLOOR_TOLERANCE
         np.testing.assert_allclose(places(body) - start, [(0.0, 0.0, up)] * 2, atol=0.01)
     floor.location.z = 0.0
     for side in "LR":
         move(body, f"Leg Target.{side}", (0.0, 0.0, -0.3))
     shown = rigs.evaluated(body).pose.bones
-    # Toes lie on the floor at rest; ankles keep their height at rest above it.
+    # At rest, the soles are at height zero: at the heads of toes and below the ankles.
     for side in "LR":
-        assert shown[f"toe.{side}"].head.z >= -PLACE
+        assert shown[f"toe.{side}"].head.z >= -FLOOR_TOLERANCE
         foot = shown[f"foot.{side}"]
         sole = foot.matrix @ (
             foot.bone.matrix_local.inverted()
             @ Vector((foot.bone.head_local.x, foot.bone.head_local.y, 0.0))
         )
-        assert sole.z >= -PLACE
+        assert sole.z >= -FLOOR_TOLERANCE
 
 
 def test_the_floor_may_stand_at_any_angle_below_a_mirrored_body(body):
@@ -117,8 +117,8 @@ def test_the_floor_may_stand_at_any_angle_below_a_mirrored_body(body):
     floor = lay_floor(body, place)
     move(body, "Arm Target.L", LOW)
     above = heights(body, floor)
-    assert above.min() >= -PLACE * 1.5
-    assert above[:2].min() <= PLACE * 1.5
+    assert above.min() >= -FLOOR_TOLERANCE * 1.5
+    assert above[:2].min() <= FLOOR_TOLERANCE * 1.5
 
 
 def test_a_floor_that_the_body_carries_is_told(body):
@@ -176,7 +176,7 @@ def test_a_spine_without_a_neck_leaves_hands_where_the_body_has_brought_them(bod
 switch = bpy.ops.pose.chain_ik_switch
 solve = bpy.ops.pose.chain_ik_solve
 # Tolerance of bones after two switches, as a share of the height.
-SAME = 1e-5
+SWITCH_TOLERANCE = 1e-5
 FRAME, LATER = 5, 15
 SWITCHED = {"Arm.L": "hand.L", "Hips": HIPS, "Leg.R": "foot.R"}
 """A bone of each chain."""
@@ -210,12 +210,12 @@ def assert_switched_without_a_move(ob: bpy.types.Object, limb: str, bone: str) -
         rigs.go_to(frame)
         press(switch, to=side)
         assert ob.chain_ik.chains[limb].influence == influence
-        assert farthest(before, deforming(ob)) <= SAME, side
+        assert farthest(before, deforming(ob)) <= SWITCH_TOLERANCE, side
         paths = [curve.data_path for curve in rigs.curves_of(ob) if '"' in curve.data_path]
         keyed = keyed or {path.split('"')[1] for path in paths}
     for frame in (FRAME - 1, FRAME + 3, LATER - 1):
         rigs.go_to(frame)
-        assert farthest(before, deforming(ob)) <= SAME, frame
+        assert farthest(before, deforming(ob)) <= SWITCH_TOLERANCE, frame
     return keyed
 
 
@@ -230,9 +230,9 @@ def test_in_fk_a_limb_of_a_body_is_posed_by_hand_and_its_target_comes_along(matc
     rigs.go_to(FRAME)
     posed = deforming(matched)
     assert np.abs(posed["hand.L"] - before["hand.L"]).max() > 0.01
-    assert farthest({HIPS: before[HIPS], "hand.R": before["hand.R"]}, posed) <= SAME
+    assert farthest({HIPS: before[HIPS], "hand.R": before["hand.R"]}, posed) <= SWITCH_TOLERANCE
     press(switch, to="IK")
-    assert farthest(posed, deforming(matched)) <= SAME
+    assert farthest(posed, deforming(matched)) <= SWITCH_TOLERANCE
 
 
 def test_all_limbs_of_a_body_that_has_given_way_go_to_fk_and_back_without_a_move(matched):
@@ -243,7 +243,7 @@ def test_all_limbs_of_a_body_that_has_given_way_go_to_fk_and_back_without_a_move
     for side, influence in (("FK", 0.0), ("IK", 1.0)):
         press(switch, to=side)
         assert all(chain.influence == influence for chain in matched.chain_ik.chains)
-        assert farthest(before, deforming(matched)) <= SAME
+        assert farthest(before, deforming(matched)) <= SWITCH_TOLERANCE
 
 
 @pytest.mark.parametrize("limb", SWITCHED)
@@ -271,12 +271,12 @@ def test_a_live_limb_of_a_body_is_not_solved_once_and_a_muted_one_moves_nothing_
     shown = places_of(matched)
     select_bones(matched, ["upper_arm.L", "forearm.L"], goal)
     assert "is driven by the live chain 'Arm.L'" in refusal(solve)
-    assert farthest(shown, places_of(matched)) <= SAME
+    assert farthest(shown, places_of(matched)) <= SWITCH_TOLERANCE
     rigs.change(matched.chain_ik.chains["Arm.L"], mute=True)
     before = places_of(matched)
     press(solve)
     rigs.assert_reaches(matched, "forearm.L", goal)
     still = {name: ends for name, ends in before.items() if name in (HIPS, "hand.R", *FEET)}
-    assert farthest(still, places_of(matched)) <= SAME
+    assert farthest(still, places_of(matched)) <= SWITCH_TOLERANCE
     rigs.change(matched.chain_ik.chains["Arm.L"], mute=False)
-    assert farthest(shown, places_of(matched)) <= SAME
+    assert farthest(shown, places_of(matched)) <= SWITCH_TOLERANCE

@@ -36,7 +36,7 @@ def test_pinned_feet_stay_whatever_the_pull_of_their_chain_and_of_what_carries_o
     before = bodies.places(body)
     bodies.move(body, "Torso", (0.0, 0.0, 0.3))
     bodies.move(body, "Spine Target", (0.0, 0.0, 0.3))
-    assert slip(before, bodies.places(body)) <= bodies.HELD
+    assert slip(before, bodies.places(body)) <= bodies.PIN_TOLERANCE
 
 
 def test_a_first_step_that_would_take_too_much_force_leaves_no_body_at_rest(body):
@@ -72,7 +72,7 @@ def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
     for influence in (1.0, 0.999, 0.99, 0.9):
         rigs.change(body.chain_ik.body, influence=influence)
         slips.append(slip(before, bodies.places(body)))
-    assert slips[0] <= bodies.HELD
+    assert slips[0] <= bodies.PIN_TOLERANCE
     assert max(slips[1:]) < 0.3
     assert slips[1] < 0.02 * 0.3
     assert slips == sorted(slips)
@@ -156,7 +156,7 @@ def test_limbs_of_a_body_grow_where_they_would_by_themselves_and_hold_nothing_ba
     bodies.move(ob, "Spine Target", (0.0, 0.0, 0.1))
     before = bodies.places(ob)
     press(bpy.ops.pose.chain_ik_body, control="BONE")
-    assert bodies.farthest(before, bodies.places(ob)) < bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) < bodies.PLACE_TOLERANCE
     bodies.move(ob, "Torso", (0.0, 0.0, 0.1))
     risen = bodies.places(ob)[bodies.HIPS] - before[bodies.HIPS]
     assert np.abs(risen * bodies.height(ob) - (0.0, 0.0, 0.1)).max() < 1e-4
@@ -184,12 +184,12 @@ def test_limbs_that_reach_stand_as_they_do_without_a_body(body, scale, negative_
     assert bodies.all_reach(body)
     inside = bodies.places(body)
     rigs.change(body.chain_ik.body, use_body=False)
-    assert bodies.farthest(bodies.places(body), inside) < bodies.STILL
+    assert bodies.farthest(bodies.places(body), inside) < bodies.PLACE_TOLERANCE
 
 
-DRAGS = 8
+DRAG_COUNT = 8
 # Tolerances of pinned feet: a share of the height, and radians.
-PLACE, TURN = 2e-5, 1e-4
+MAX_FOOT_SHIFT, MAX_FOOT_TURN = 2e-5, 1e-4
 # Smallest share of drags that arrive, by chain, while all except pins give way to it.
 MIN_ARRIVAL_SHARES = {"Arm.L": 0.75, "Neck": 0.35}
 # Seed and number of the random offsets.
@@ -229,9 +229,9 @@ def target_gap(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> float:
 
 def assert_feet_stay(ob: bpy.types.Object, start: list[Matrix]) -> None:
     for before, after in zip(start, feet(ob), strict=True):
-        assert (before.translation - after.translation).length < PLACE * bodies.height(ob)
+        assert (before.translation - after.translation).length < MAX_FOOT_SHIFT * bodies.height(ob)
         axes = np.array(before.to_3x3()) - np.array(after.to_3x3())
-        assert np.linalg.norm(axes) / np.sqrt(2.0) < TURN
+        assert np.linalg.norm(axes) / np.sqrt(2.0) < MAX_FOOT_TURN
 
 
 @pytest.mark.parametrize(("seed", "count"), RANDOM_OFFSETS)
@@ -261,7 +261,7 @@ def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_i
     press(bpy.ops.pose.chain_ik_body)
     assert [chain.name for chain in ob.chain_ik.chains if chain.use_pin] == PINNED[form]
     start, arrived, hips = feet(ob), [], 0.0
-    for offset in offsets(DRAGS):
+    for offset in offsets(DRAG_COUNT):
         arrived.append(drag(ob, offset))
         assert arrived[-1] or ob.chain_ik.chains["Arm.L"].status.startswith(("Held", "Outweighed"))
         assert_feet_stay(ob, start)
@@ -271,7 +271,7 @@ def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_i
     drag(ob, Vector((0.0, 0.0, 0.0)))
     rigs.change(ob.chain_ik.body, use_body=False)
     body = {name: row for name, row in before.items() if ob.data.bones[name].use_deform}
-    assert bodies.farthest(body, rigs.channels(ob)) <= bodies.STILL
+    assert bodies.farthest(body, rigs.channels(ob)) <= bodies.PLACE_TOLERANCE
 
 
 @pytest.mark.parametrize("has_shield", [False, True])

@@ -43,7 +43,7 @@ def test_a_pin_whose_target_is_gone_says_so_and_the_other_foot_stays(rigify, con
         bpy.data.objects["Torso"].location.z -= 0.1
         rigs.updated()
     after = bodies.places(ob)
-    assert np.abs(after["foot.R"] - start["foot.R"]).max() <= bodies.HELD
+    assert np.abs(after["foot.R"] - start["foot.R"]).max() <= bodies.PIN_TOLERANCE
     moved = (after[bodies.HIPS] - start[bodies.HIPS]) * bodies.height(ob)
     assert abs(moved[0, 2] + 0.1) < 0.02
     # Nothing holds the other foot: it goes along with the hips.
@@ -89,7 +89,7 @@ def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(body
         bodies.move(body, "Root", (0.0, 0.0, 0.0))
         rigs.change(body.chain_ik.body, root=bodies.HIPS)
         assert muted(body) == in_body
-        assert bodies.farthest(before, bodies.places(body)) <= bodies.STILL
+        assert bodies.farthest(before, bodies.places(body)) <= bodies.PLACE_TOLERANCE
         assert not any("Root" in text for text in statuses(body).values())
 
 
@@ -106,16 +106,16 @@ def test_a_root_that_is_renamed_is_followed_and_nothing_moves(human, is_muted):
     assert ob.chain_ik.chains["Hips"].mute == is_muted
     assert mutes == [item.mute for bone in ob.pose.bones for item in bone.constraints]
     before[RENAMED] = before.pop(bodies.HIPS)
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     rigs.mute_all_but(ob)
     posed = {RENAMED: initial[bodies.HIPS]} | {
         n: initial[n] for n in ("upper_arm.L", "thigh.R", "spine.003")
     }
-    assert bodies.farthest(posed, rigs.channels(ob)) <= bodies.STILL
+    assert bodies.farthest(posed, rigs.channels(ob)) <= bodies.PLACE_TOLERANCE
 
 
 # Tolerance of a hand that holds another one: the solve tolerances of both, and float32.
-HOLDS = 3e-5
+HAND_TOLERANCE = 3e-5
 IN_FRONT = {"location": (1.0, -0.6, 0.0), "rotation_euler": (0.0, 0.0, 3.0)}
 """A place where a second body can hold the first one's left hand with its right hand."""
 
@@ -157,14 +157,14 @@ def test_a_body_that_holds_a_hand_of_another_is_solved_after_it_in_one_update(pa
         bodies.move(leader, "Torso", (0.0, 0.0, -0.05))
         depsgraph = rigs.change(leader.pose.bones["Arm Target.L"], location=place)
         gap = rigs.head(follower, "hand.R", depsgraph) - rigs.head(leader, "hand.L", depsgraph)
-        assert np.abs(gap).max() <= HOLDS, place
+        assert np.abs(gap).max() <= HAND_TOLERANCE, place
         solved = bodies.places(leader), bodies.places(follower)
         for foot in bodies.FEET:
-            assert np.abs(solved[1][foot] - start[foot]).max() <= bodies.HELD, place
+            assert np.abs(solved[1][foot] - start[foot]).max() <= bodies.PIN_TOLERANCE, place
         hips.append(solved[1][bodies.HIPS])
         rigs.go_to(bpy.context.scene.frame_current + 1)
-        assert bodies.farthest(solved[0], bodies.places(leader)) <= bodies.STILL
-        assert bodies.farthest(solved[1], bodies.places(follower)) <= bodies.STILL
+        assert bodies.farthest(solved[0], bodies.places(leader)) <= bodies.PLACE_TOLERANCE
+        assert bodies.farthest(solved[1], bodies.places(follower)) <= bodies.PLACE_TOLERANCE
     assert np.ptp(hips, axis=0).max() > 0.01
 
 
@@ -186,7 +186,7 @@ def test_of_two_bodies_that_hold_each_other_one_hand_is_refused_and_the_rest_go_
     hold(first, "Arm.L", first, "Arm Target.L")
     rigs.updated()
     gap = rigs.head(second, "hand.R") - rigs.head(first, "hand.L")
-    assert np.abs(gap).max() <= HOLDS
+    assert np.abs(gap).max() <= HAND_TOLERANCE
 
 
 def test_bodies_of_objects_that_share_an_armature_move_independently(body):
@@ -197,17 +197,17 @@ def test_bodies_of_objects_that_share_an_armature_move_independently(body):
     assert all(chain.target == second for chain in second.chain_ik.chains)
     before = bodies.places(first)
     bodies.move(second, "Arm Target.L", bodies.AWAY)
-    assert bodies.farthest(before, bodies.places(first)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(first)) <= bodies.PLACE_TOLERANCE
     solved = bodies.places(second)
     assert np.abs(solved[bodies.HIPS][:, 1:] - before[bodies.HIPS][:, 1:]).max() > 0.01
     bodies.move(first, "Arm Target.L", bodies.AWAY)
     shift = np.array(second.location) / bodies.height(second)
     assert (
         bodies.farthest({name: ends - shift for name, ends in solved.items()}, bodies.places(first))
-        <= bodies.STILL
+        <= bodies.PLACE_TOLERANCE
     )
     rigs.change(first.chain_ik.body, use_body=False)
-    assert bodies.farthest(solved, bodies.places(second)) <= bodies.STILL
+    assert bodies.farthest(solved, bodies.places(second)) <= bodies.PLACE_TOLERANCE
     select_objects(active=first)
     text = "Object 'metarig.001' has chains on the same armature: give this one an armature of its"
     assert refusal(whole_body).startswith(text)
@@ -225,7 +225,7 @@ def test_a_deleted_torso_is_made_again_and_carries_what_it_has_carried_before(bo
     assert [chain.name for chain in ob.chain_ik.chains].count("Hips") == 1
     assert bodies.spaces_from(ob) == before
     assert bodies.all_reach(ob)
-    assert bodies.farthest(start, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(start, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
     assert bodies.all_reach(ob)
     assert bodies.places(ob)[bodies.HIPS][0, 2] < start[bodies.HIPS][0, 2] - 0.04

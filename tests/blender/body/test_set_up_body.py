@@ -58,7 +58,7 @@ def test_nothing_moves_when_a_body_is_made_and_when_it_is_switched_off(rigify, f
     assert bodies.all_reach(human)
     before = bodies.places(human)
     press(whole_body, control=control)
-    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.PLACE_TOLERANCE
     if control == "EMPTY":
         torso = human.chain_ik.chains["Hips"].target
         assert (torso.name, torso.type, torso.empty_display_type) == ("Torso", "EMPTY", "CIRCLE")
@@ -66,9 +66,9 @@ def test_nothing_moves_when_a_body_is_made_and_when_it_is_switched_off(rigify, f
         rigs.change(human, location=(1.0, -2.0, 0.5))
         offset = np.array(human.location) / bodies.height(human)
         before = {name: ends + offset for name, ends in before.items()}
-        assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+        assert bodies.farthest(before, bodies.places(human)) <= bodies.PLACE_TOLERANCE
     rigs.change(human.chain_ik.body, use_body=False)
-    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.PLACE_TOLERANCE
 
 
 def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
@@ -94,7 +94,7 @@ def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
     assert bpy.context.scene.chain_ik.use_live
     assert bpy.context.scene.frame_current == 9
     for frame, bones in played(human).items():
-        assert bodies.farthest(before[frame], bones) <= bodies.STILL, frame
+        assert bodies.farthest(before[frame], bones) <= bodies.PLACE_TOLERANCE, frame
     for name in (bodies.HIPS, "Torso"):
         path = human.pose.bones[name].path_from_id("location")
         keyed = [curve for curve in rigs.curves_of(human) if curve.data_path == path]
@@ -103,7 +103,7 @@ def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
             assert [point.co.x for point in curve.keyframe_points] == list(KEYED)
     human.chain_ik.body.use_body = False
     for frame, bones in played(human).items():
-        assert bodies.farthest(before[frame], bones) <= bodies.STILL, frame
+        assert bodies.farthest(before[frame], bones) <= bodies.PLACE_TOLERANCE, frame
 
 
 def test_hips_that_a_chain_turns_are_followed_as_it_turns_them():
@@ -144,7 +144,8 @@ def test_hips_and_what_went_along_with_them_follow_their_control_and_pinned_feet
     bodies.move(human, "Torso", offset)
     shown = bodies.places(human)
     assert all(
-        np.abs(shown[foot] - start[foot]).max() <= bodies.HELD for foot in ("foot.L", "foot.R")
+        np.abs(shown[foot] - start[foot]).max() <= bodies.PIN_TOLERANCE
+        for foot in ("foot.L", "foot.R")
     )
     moved = (shown[bodies.HIPS] - start[bodies.HIPS]) * bodies.height(human)
     np.testing.assert_allclose(moved, [offset] * 2, atol=1e-5)
@@ -186,7 +187,7 @@ def test_controls_that_go_along_with_a_bone_of_the_body_go_along_with_its_contro
     assert bodies.all_reach(human)
     before = bodies.places(human)
     press(whole_body)
-    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.PLACE_TOLERANCE
     assert chains["Arm.L"].space == "Spine Target"
     assert "spine.003" not in bodies.spaces_from(human)["Arm Target.L"]
     assert bodies.all_reach(human)
@@ -202,7 +203,7 @@ def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_
     ob = bodies.make_body(kinds={"ARM", "LEG"})
     before = bodies.places(ob)
     press(setup, control="BONE", kinds=USUAL)
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     assert ob.chain_ik.chains["Spine"].space == "Torso"
     assert not any(bodies.HIPS in spaces for spaces in bodies.spaces_from(ob).values())
     assert ob.pose.bones[bodies.HIPS].custom_shape is None
@@ -211,7 +212,7 @@ def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_
     ob.chain_ik.chains["Hips"].mute = True
     bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
     del before["Torso"]
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     rigs.change(ob.chain_ik.chains["Hips"], mute=False)
     assert bodies.farthest(before, bodies.places(ob)) > 0.01
 
@@ -300,7 +301,7 @@ def test_hips_below_a_root_of_the_skeleton_go_along_with_it(rigify):
     press(setup, control="BONE")
     before = bodies.places(ob)
     press(whole_body)
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     assert ob.chain_ik.chains["Hips"].space == "master"
     assert not ob.pose.bones[bodies.HIPS].constraints
     assert "Root" not in ob.data.bones
@@ -353,7 +354,7 @@ def test_set_up_limbs_makes_a_body_of_new_chains_and_of_present_ones(rigify):
     ob = bodies.add_rig("human")
     before = bodies.places(ob)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     assert ob.chain_ik.body.use_body
     assert ob.chain_ik.chains["Leg.L"].use_pin
     assert ob.chain_ik.chains["Hips"].subtarget == "Torso"

@@ -15,7 +15,7 @@ bake = bpy.ops.pose.chain_ik_bake
 LAST = 12
 SWING = {1: (0.7, 0.3, 2.2), 6: (-0.9, 0.9, 1.8), LAST: (1.2, -0.7, 2.4)}
 # Tolerance of float32 poses and curves, as a share of the chain's length.
-SAME = 1e-6
+POSE_TOLERANCE = 1e-6
 
 
 def make_tail(count=4, name="Rig", swing=SWING, seed=0, **settings):
@@ -40,8 +40,8 @@ def assert_bakes(ob, **options):
     press(bake, **options)
     assert bpy.context.scene.frame_current == 5
     assert all(chain.mute for chain in ob.chain_ik.chains)
-    np.testing.assert_allclose(played(ob, frames), live, atol=4 * SAME)
-    np.testing.assert_allclose(played(ob, reversed(frames)), live[::-1], atol=4 * SAME)
+    np.testing.assert_allclose(played(ob, frames), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(played(ob, reversed(frames)), live[::-1], atol=4 * POSE_TOLERANCE)
 
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE"])
@@ -158,7 +158,7 @@ def test_bake_keys_the_active_chain_or_all_that_are_not_idle_in_the_whole_range(
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, True]
     assert before.items() <= keys_of(ob).items()
     assert not [path for path, _ in keys_of(ob) if "Arm.1" in path or "Leg" in path]
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
     rigs.go_to(LAST + 1)
     assert not any(chain.mute for chain in list(ob.chain_ik.chains)[1:])
     assert ob.chain_ik.chains[1].influence == 1.0
@@ -223,10 +223,10 @@ def test_blender_s_bake_action_keys_what_live_chains_do(visual_keying):
         frame_start=1, frame_end=LAST, visual_keying=visual_keying, bake_types={"POSE"}
     )
     # First the chain plays with its keys. Muted, the keys play alone, without the target.
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
     ob.chain_ik.chains[0].mute = True
     target.animation_data_clear()
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
 
 
 WARNING = "The chain starts from the keys of its bones, so it bends another way at other frames"
@@ -278,11 +278,11 @@ def test_nothing_is_told_of_limbs_of_two_bones_and_a_hand_or_foot(rigify):
     assert len(ob.chain_ik.chains) > 6
     assert [chain.name for chain in ob.chain_ik.chains if WARNING in chain.status] == []
     # A tip that takes the target's rotation does not bend, unless its weight is zero.
-    assert [is_told(tip=True, count=count) for count in (3, 4)] == [False, True]
-    assert is_told(tip=True, count=3, orient_weight=0.0)
+    assert [has_warning(tip=True, count=count) for count in (3, 4)] == [False, True]
+    assert has_warning(tip=True, count=3, orient_weight=0.0)
 
 
-def is_told(*, tip, **settings):
+def has_warning(*, tip, **settings):
     """Return whether keys of all bones of a tail give the warning; ``tip`` also turns its tip."""
     ob = make_swinging_tail(use_rotation=tip, rotation_bone="TIP", **settings)
     key_selected()

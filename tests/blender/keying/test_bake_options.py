@@ -13,7 +13,7 @@ from blender_ik_addon.rig.clips.whole_clip_bake import Keying
 from blender_ik_addon.rig.clips.whole_clip_bake import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
-from tests.blender.keying.test_bake import LAST, SAME, SWING, make_tail, played
+from tests.blender.keying.test_bake import LAST, POSE_TOLERANCE, SWING, make_tail, played
 from tests.blender.live.test_registration import resident_memory
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import give_action
@@ -61,7 +61,7 @@ def test_every_nth_frame_and_the_last_one_are_keyed(step, keyed):
     live = played(ob, keyed)
     press(bake, step=step)
     assert frames_of(ob) == {tuple(keyed), (-4, *keyed, 30)}
-    np.testing.assert_allclose(played(ob, keyed), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob, keyed), live, atol=4 * POSE_TOLERANCE)
     ob.chain_ik.chains[0].mute = False
     press(bake, step=3, frame_start=20, frame_end=20)
     assert frames_of(ob) == {(*keyed, 20), (-4, *keyed, 20, 30)}
@@ -120,7 +120,7 @@ def test_a_new_action_plays_everything_and_the_old_one_stays_with_the_slots_of_o
     press(bake, which="ALL", action="NEW")
     new = ob.animation_data.action
     assert (new.name, old.name != new.name) == ("Rig Baked", True)
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
     keys = keys_of(ob)
     assert {channel: keys[channel] for channel in before} == before
     assert baked_bones(ob) == {"Bone", "Arm"}
@@ -154,7 +154,7 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
     assert ob.animation_data.action.library is None
     keys = keys_of(ob)
     assert {channel: keys[channel] for channel in before} == before
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
 
 
 def channels(ob, frames):
@@ -238,7 +238,7 @@ def test_options_of_the_last_bake_are_not_remembered():
     assert frames_of(ob) == {tuple(range(1, LAST + 1))}
     assert ob.animation_data.action == action
     assert ob.chain_ik.chains[0].mute
-    np.testing.assert_allclose(played(ob, [1, LAST]), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob, [1, LAST]), live, atol=4 * POSE_TOLERANCE)
 
 
 def make_easing():
@@ -277,7 +277,7 @@ def test_a_bake_that_is_stopped_leaves_everything_as_it_was(make, steps):
     for frame in range(1, 5):
         rigs.go_to(frame)
     expected = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
-    np.testing.assert_allclose(continued, expected, atol=SAME)
+    np.testing.assert_allclose(continued, expected, atol=POSE_TOLERANCE)
 
 
 def test_a_bake_that_fails_in_the_middle_leaves_everything_as_it_was():

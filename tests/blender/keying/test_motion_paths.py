@@ -17,7 +17,7 @@ update = bpy.ops.pose.chain_ik_motion_paths
 LAST = 12
 SWING = {1: (0.7, 0.3, 1.2), 6: (-0.6, 0.9, 0.8), LAST: (0.2, -0.7, 1.4)}
 # Tolerance of float32 paths and poses, as a share of the chain's length.
-SAME = 1e-6
+PATH_TOLERANCE = 1e-6
 WRONG = "Motion paths are wrong"
 
 
@@ -61,7 +61,7 @@ def assert_shows(ob, expected):
     paths = paths_of(ob)
     assert paths
     for name, places in paths.items():
-        np.testing.assert_allclose(places, expected[name], atol=4 * SAME, err_msg=name)
+        np.testing.assert_allclose(places, expected[name], atol=4 * PATH_TOLERANCE, err_msg=name)
 
 
 def warning():
@@ -80,7 +80,7 @@ def test_paths_show_what_chains_do_where_blender_s_own_do_not(end):
     blender = paths_of(ob)
     moved = "Bone.1" if end == "HEADS" else "Bone.0"
     assert np.abs(blender[moved] - expected[moved]).max() > 0.05
-    np.testing.assert_allclose(blender["Beside.0"], expected["Beside.0"], atol=4 * SAME)
+    np.testing.assert_allclose(blender["Beside.0"], expected["Beside.0"], atol=4 * PATH_TOLERANCE)
     # The path of an object that hangs on a chain is filled as well.
     prop = rigs.make_empty("Prop", (0, 0, 0.2), parent=ob, parent_bone="Bone.1")
     rigs.enter(ob, "OBJECT")
@@ -90,8 +90,8 @@ def test_paths_show_what_chains_do_where_blender_s_own_do_not(end):
     assert np.abs(points(prop.motion_path) - places).max() > 0.05
     press(update)
     assert_shows(ob, expected)
-    np.testing.assert_allclose(points(prop.motion_path), places, atol=4 * SAME)
-    np.testing.assert_allclose(points(ob.motion_path), [ob.location] * LAST, atol=SAME)
+    np.testing.assert_allclose(points(prop.motion_path), places, atol=4 * PATH_TOLERANCE)
+    np.testing.assert_allclose(points(ob.motion_path), [ob.location] * LAST, atol=PATH_TOLERANCE)
 
 
 @pytest.mark.parametrize("kind", ["PERSP", "ORTHO"])
@@ -134,7 +134,7 @@ def test_each_path_keeps_its_frames_and_what_is_cleared_meanwhile_is_left_alone(
     assert paths_of(ob).keys() == frames.keys()
     for name, path in paths_of(ob).items():
         expected = truth(ob, frames=frames[name])[name]
-        np.testing.assert_allclose(path, expected, atol=4 * SAME, err_msg=name)
+        np.testing.assert_allclose(path, expected, atol=4 * PATH_TOLERANCE, err_msg=name)
 
 
 def test_chains_that_go_on_start_at_the_first_frame_of_the_scene():
@@ -145,7 +145,7 @@ def test_chains_that_go_on_start_at_the_first_frame_of_the_scene():
     calculate(ob, range="MANUAL")
     press(update)
     for name, path in paths_of(ob).items():
-        np.testing.assert_allclose(path, played[name][4:9], atol=4 * SAME, err_msg=name)
+        np.testing.assert_allclose(path, played[name][4:9], atol=4 * PATH_TOLERANCE, err_msg=name)
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
@@ -171,7 +171,7 @@ def test_frame_pose_and_what_chains_remember_are_as_before_also_where_it_is_stop
     assert state() == before
     np.testing.assert_array_equal(rigs.pose(ob), pose)
     continued = [rigs.pose(ob, rigs.go_to(frame)) for frame in (6, 7)]
-    np.testing.assert_allclose(continued, expected[5:], atol=SAME)
+    np.testing.assert_allclose(continued, expected[5:], atol=PATH_TOLERANCE)
 
 
 def test_the_sidebar_warns_of_blender_s_own_paths_also_after_undo_renaming_and_loading(tmp_path):

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 FRAMES = range(1, 13)
 KEYED = (1, 5, 9, 12)
 LENGTH = 5
-CLOSE = 1e-4
+TIP_TOLERANCE = 1e-4
 """Tolerance as a share of the tail's length."""
 
 
@@ -57,7 +57,7 @@ def tips() -> np.ndarray:
 
 
 def assert_on_targets(points: np.ndarray, targets: np.ndarray) -> None:
-    assert np.linalg.norm(points - targets, axis=1).max() <= CLOSE * LENGTH
+    assert np.linalg.norm(points - targets, axis=1).max() <= TIP_TOLERANCE * LENGTH
 
 
 def play(ob: bpy.types.Object, action: bpy.types.Action) -> np.ndarray:

@@ -110,7 +110,6 @@ def _name(ob: bpy.types.Object | None) -> str:
 
 
 def without_rotations(full: dict[str, object]) -> dict[str, object]:
-    """Return a state without the bones' rotation channels."""
     return {name: value for name, value in full.items() if not name.endswith(", rotations")}
 
 

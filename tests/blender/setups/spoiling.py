@@ -90,7 +90,7 @@ def channels_of(owner: str, path: str = "") -> Iterator[Place]:
 
 
 def bad_values(place: Place) -> tuple[object, ...]:
-    """Return the values of a property's type that are the most likely to do harm."""
+    """Return nonsense values for a property; for enums and booleans return all values."""
     prop = place.holder.bl_rna.properties[place.name]
     by_type = {
         "FLOAT": BAD_FLOATS,
