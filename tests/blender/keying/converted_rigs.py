@@ -185,6 +185,6 @@ def played(limb: Limb, frames: Sequence[float] = FRAMES) -> list[np.ndarray]:
 
 
 def assert_played(limb: Limb, expected: list[np.ndarray], frames: Sequence[float] = FRAMES) -> None:
-    for frame, joints, goal in zip(frames, played(limb, frames), expected, strict=True):
-        gap = np.linalg.norm(joints - goal, axis=1).max() / limb.length
+    for frame, joints, expected_joints in zip(frames, played(limb, frames), expected, strict=True):
+        gap = np.linalg.norm(joints - expected_joints, axis=1).max() / limb.length
         assert gap <= CLOSE, f"joints {gap:.3g} of the length apart at frame {frame}"

@@ -72,7 +72,7 @@ def test_limbs_that_turn_right_round_are_keyed_without_jumps_also_bones_that_cha
     select_objects(active=ob)
     assert_bakes(ob, which="ALL")
     values = {channel: np.array(keys)[:, 1] for channel, keys in keys_of(ob).items()}
-    # The limb turns by a twelfth of a full turn in each frame.
+    # The limb turns by about a twelfth of a full turn in each frame.
     assert max(np.abs(np.diff(rows)).max() for rows in values.values()) < 1.5
     for bone in ob.pose.bones if is_shared else ():
         turns = np.array([values[bone.path_from_id("rotation_quaternion"), i] for i in range(4)])
