@@ -1,4 +1,4 @@
-"""Blender for the tests: the add-on is registered once, each test starts with an empty file."""
+"""Blender for the tests: the add-on is registered once; each test starts with an empty file."""
 
 import os
 import shutil
@@ -11,12 +11,12 @@ import pytest
 
 @pytest.fixture(scope="session")
 def empty_file(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Blender's own file with one scene and nothing in it, saved: read in half the time."""
+    """Path of a saved copy of Blender's empty file: it loads in half the time."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    shown = bpy.context.window.workspace
-    bpy.data.batch_remove([each for each in bpy.data.workspaces if each != shown])
-    screens = set(shown.screens)
-    bpy.data.batch_remove([each for each in bpy.data.screens if each not in screens])
+    workspace = bpy.context.window.workspace
+    bpy.data.batch_remove([item for item in bpy.data.workspaces if item != workspace])
+    screens = set(workspace.screens)
+    bpy.data.batch_remove([screen for screen in bpy.data.screens if screen not in screens])
     path = str(tmp_path_factory.mktemp("home") / "empty.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path, copy=True)
     return path
@@ -34,9 +34,9 @@ def registered_addon(empty_file: str) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def empty_scene(registered_addon: None, empty_file: str) -> None:
-    """A file with one scene and nothing in it. Keeps add-ons, unlike read_factory_settings.
+    """A file with one empty scene. Keeps add-ons, unlike read_factory_settings.
 
-    A test that failed while the add-on was off takes no other test with it.
+    Registers the add-on if a failed test left it off: the following tests do not fail as well.
     """
     import blender_ik_addon
 
@@ -47,8 +47,8 @@ def empty_scene(registered_addon: None, empty_file: str) -> None:
 
 @pytest.fixture(scope="module")
 def rigify(registered_addon: None) -> Iterator[None]:
-    """Rigify, enabled as a person would; left enabled it would outlive the tests."""
-    # It can be imported only where bpy has been.
+    """Rigify, enabled as a user enables it, and disabled after the module's tests."""
+    # The import works only after that of bpy.
     import addon_utils
 
     addon_utils.enable("rigify", default_set=True)
@@ -58,7 +58,7 @@ def rigify(registered_addon: None) -> Iterator[None]:
 
 @pytest.fixture(params=["of their root bones", "of their armatures"])
 def space_of_trees(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have trees solved in one space, then in the other; of most both are to show the same."""
+    """Solve trees in one space, then in the other: most tests expect the same of both."""
     from tests.blender.setups.tree_rigs import in_armatures
 
     if request.param == "of their armatures":
@@ -89,10 +89,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End without Python's own cleaning up, where Blender is a Python module.
+    """End the process without Python's own cleanup if Blender is a Python module.
 
     A PropertyGroup that ever had an update callback makes the 4.2 module crash at the normal end
-    of the process, even when it was unregistered, and 4.5 can hang there.
+    of the process, even after it is unregistered; 4.5 can hang there.
     """
     is_application = bool(bpy.app.binary_path)
     if is_application:

@@ -16,5 +16,5 @@ def human(rigify: None) -> bpy.types.Object:
 
 @pytest.fixture
 def body(rigify: None) -> bpy.types.Object:
-    """The human as a whole body, both feet pinned."""
+    """The human as a whole body with both feet pinned."""
     return opened(make_body)

@@ -1,4 +1,4 @@
-"""Rigify's human as a whole body: how it is made, moved and looked at, also where it reaches."""
+"""Rigify's human as a whole body: functions that make it, move it and read its pose."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tests.blender.operators.test_characters import USUAL, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
-STILL = 1e-6
-"""How far nothing moves, as a share of the height: what float32 leaves of a body of 2 m."""
-HELD = 2e-5
-"""How far pinned feet may be from their targets, as a share of the height."""
+PLACE_TOLERANCE = 1e-6
+"""Tolerance of bones that stay, as a share of the height: float32 on a body of 2 m."""
+PIN_TOLERANCE = 2e-5
+"""Tolerance of pinned feet at their targets, as a share of the height."""
 HIPS = "spine"
 
 
@@ -27,13 +27,13 @@ def scale_unevenly(ob: bpy.types.Object) -> None:
 
 
 FORMS = {"one leg": lose_leg, "scaled unevenly": scale_unevenly}
-"""What is done to a human before it has chains."""
+"""Changes of a human's shape, made before it has chains."""
 
 
 def make_character(
     name: str = "human", control: str = "BONE", form: str = "", **settings: object
 ) -> bpy.types.Object:
-    """Return one of Rigify's characters, of a form, with chains for its limbs and controls."""
+    """Return one of Rigify's characters in a form, with controls and chains for its limbs."""
     ob = add_rig(name)
     FORMS.get(form, lambda _: None)(ob)
     press(bpy.ops.pose.chain_ik_setup, control=control, **{"kinds": USUAL} | settings)
@@ -52,39 +52,39 @@ def make_body(**settings: object) -> bpy.types.Object:
 
 
 def height(ob: bpy.types.Object) -> float:
-    return float(max(each.head_local.z for each in ob.data.bones if each.use_deform))
+    return float(max(bone.head_local.z for bone in ob.data.bones if bone.use_deform))
 
 
 def places(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return heads and tails of bones in the world, as shares of the height, shape (2, 3) each."""
+    """Return head and tail of each bone, world space, as shares of the height, shape (2, 3)."""
     owner = rigs.evaluated(ob)
     to_world, size = owner.matrix_world, height(ob)
     return {
-        each.name: np.array((to_world @ each.head, to_world @ each.tail)) / size
-        for each in owner.pose.bones
+        bone.name: np.array((to_world @ bone.head, to_world @ bone.tail)) / size
+        for bone in owner.pose.bones
     }
 
 
 def farthest(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> float:
-    """Return by how much places or channels of bones differ at most, of those in the first."""
-    return max(float(np.abs(np.subtract(after[name], held)).max()) for name, held in before.items())
+    """Return the largest difference of places or channels, of the bones in the first mapping."""
+    return max(float(np.abs(np.subtract(after[name], rows)).max()) for name, rows in before.items())
 
 
 def all_reach(ob: bpy.types.Object) -> bool:
-    return all(each.mute or each.status == "Reached" for each in ob.chain_ik.chains)
+    return all(chain.mute or chain.status == "Reached" for chain in ob.chain_ik.chains)
 
 
-def move(ob: bpy.types.Object, control: str, way: tuple[float, float, float]) -> None:
-    """Move a control from rest in armature space."""
+def move(ob: bpy.types.Object, control: str, offset: tuple[float, float, float]) -> None:
+    """Move a control by an offset from rest in armature space."""
     bone = ob.pose.bones[control]
-    rigs.change(bone, location=bone.bone.matrix_local.to_3x3().inverted() @ Vector(way))
+    rigs.change(bone, location=bone.bone.matrix_local.to_3x3().inverted() @ Vector(offset))
 
 
 def spaces_from(ob: bpy.types.Object) -> dict[str, list[str]]:
     return {
         bone.name: [
-            each.targets[0].subtarget if each.type == "ARMATURE" else each.subtarget
-            for each in bone.constraints
+            item.targets[0].subtarget if item.type == "ARMATURE" else item.subtarget
+            for item in bone.constraints
         ]
         for bone in ob.pose.bones
         if bone.constraints
@@ -92,10 +92,10 @@ def spaces_from(ob: bpy.types.Object) -> dict[str, list[str]]:
 
 
 AWAY = (0.5, -0.6, -0.2)
-"""The way of a hand's target from rest, in scene units: the arm alone does not reach it."""
+"""Offset of a hand's target from rest, in scene units: the arm alone does not reach it."""
 FEET = ("foot.L", "foot.R")
 
 
 def human() -> bpy.types.Object:
-    """Return the human of the file that is open: undo and load replace all objects."""
+    """Return the human of the open file: undo and load replace all objects."""
     return bpy.data.objects["metarig"]

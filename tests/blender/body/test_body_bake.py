@@ -1,6 +1,6 @@
-"""A body that is undone, saved, switched off, taken apart or baked: what it shows and gives back.
+"""A body after undo, saving, switching off, removal of its chains, bakes and Plant Feet.
 
-Bake Chains keys its root's location as well; Plant Feet keys its pins.
+Bake Chains keys the location of its root as well; Plant Feet keys its pins.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import blender_ik_addon
 from tests.blender.body.human_bodies import (
     AWAY,
     HIPS,
-    STILL,
+    PLACE_TOLERANCE,
     farthest,
     human,
     make_body,
@@ -30,18 +30,18 @@ from tests.blender.setups.selecting import press, select_objects, state
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
-OF_BODY = ("use_body", "root", "influence")
-OF_CHAIN = ("name", "bone", "mute", "priority", "use_pin", "pull", "space", "subtarget")
+BODY_SETTINGS = ("use_body", "root", "influence")
+CHAIN_SETTINGS = ("name", "bone", "mute", "priority", "use_pin", "pull", "space", "subtarget")
 
 
 def settings() -> list[object]:
-    """Return the settings of the body and of its chains, and all else that a chain could change."""
+    """Return the settings of the body and its chains, and all other data that chains can change."""
     group = human().chain_ik
     return [
         state(),
         human().pose.bones[HIPS].custom_shape is None,
-        tuple(getattr(group.body, name) for name in OF_BODY),
-        *(tuple(getattr(chain, name) for name in OF_CHAIN) for chain in group.chains),
+        tuple(getattr(group.body, name) for name in BODY_SETTINGS),
+        *(tuple(getattr(chain, name) for name in CHAIN_SETTINGS) for chain in group.chains),
     ]
 
 
@@ -64,46 +64,46 @@ STEPS = (
 
 
 @pytest.mark.usefixtures("rigify", "human")
-def test_every_step_back_and_forth_and_a_saved_file_show_the_pose_and_the_settings_of_then(
+def test_undo_redo_and_a_saved_file_show_the_pose_and_the_settings_of_their_step(
     tmp_path,
 ):
     reach()
     bpy.ops.ed.undo_push(message="limbs")
-    seen = [(places(human()), settings())]
+    states = [(places(human()), settings())]
     press(switch)
-    seen.append((places(human()), settings()))
+    states.append((places(human()), settings()))
     for step in STEPS:
         step()
         rigs.updated()
         bpy.ops.ed.undo_push(message="step")
-        seen.append((places(human()), settings()))
-    assert farthest(seen[0][0], seen[1][0]) > 0.01
+        states.append((places(human()), settings()))
+    assert farthest(states[0][0], states[1][0]) > 0.01
 
     def assert_shown(number: int) -> None:
-        pose, known = seen[number]
-        assert settings() == known
+        pose, expected = states[number]
+        assert settings() == expected
         assert pose.keys() == places(human()).keys()
-        assert farthest(pose, places(human())) <= STILL
+        assert farthest(pose, places(human())) <= PLACE_TOLERANCE
 
     for number in reversed(range(len(STEPS) + 1)):
         bpy.ops.ed.undo()
         assert_shown(number)
-    for number in range(1, len(seen)):
+    for number in range(1, len(states)):
         bpy.ops.ed.redo()
         assert_shown(number)
-    # As it is saved before it is switched off, and as it is solved again then.
+    # Undo the last step: the body is saved while it is on, and solved again after loading.
     bpy.ops.ed.undo()
     reopen(tmp_path / "body.blend")
     assert_shown(len(STEPS))
     move(human(), "Arm Target.L", (0.1, 0.0, 0.0))
-    assert farthest(seen[-2][0], places(human())) > 0.01
+    assert farthest(states[-2][0], places(human())) > 0.01
     reach()
     assert_shown(len(STEPS))
-    # Off it is as before there was one.
+    # When it is off, the pose is the one before the body was made.
     move(human(), "Torso", (0.0, 0.0, 0.0))
     STEPS[-1]()
     rigs.updated()
-    assert farthest(seen[0][0], places(human())) <= STILL
+    assert farthest(states[0][0], places(human())) <= PLACE_TOLERANCE
 
 
 def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify):
@@ -117,7 +117,7 @@ def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify):
     while count := len(ob.chain_ik.chains):
         ob.chain_ik.active_index = count - 1
         press(bpy.ops.pose.chain_ik_remove, delete_controls=True)
-    assert farthest(before, rigs.channels(ob)) <= STILL
+    assert farthest(before, rigs.channels(ob)) <= PLACE_TOLERANCE
     assert not ob.chain_ik.body.use_body
     assert {"Torso", "Root"}.isdisjoint(ob.data.bones.keys())
     assert not spaces_from(ob)
@@ -128,25 +128,25 @@ switch = bpy.ops.pose.chain_ik_body
 plant = bpy.ops.pose.chain_ik_plant
 
 LAST = 10
-# Pose matrices of what keys play, beside what chains have shown, in scene units and as cosines.
-SAME = 1e-5
-# Of planted feet, in scene units a frame.
-SLIDE = 1e-4
+# Tolerance of pose matrices, between keys and live chains, in scene units and as cosines.
+POSE_TOLERANCE = 1e-5
+# Tolerance of the slides of planted feet, in scene units for each frame.
+SLIDE_TOLERANCE = 1e-4
 
-WAYS = {
+OFFSETS = {
     "Arm Target.L": {1: (0.0, 0.0, 0.0), 6: AWAY, LAST: (-0.2, 0.3, 0.3)},
     "Torso": {1: (0.0, 0.0, 0.0), LAST: (0.05, -0.1, -0.1)},
     "Leg Target.R": {1: (0.0, 0.0, 0.0), 4: (0.0, -0.2, 0.2), LAST: (0.1, 0.0, 0.0)},
 }
-"""The ways of controls from rest in armature space, by frame."""
+"""Offsets of controls from rest in armature space, by frame."""
 
 
 def keyed(ob: bpy.types.Object) -> bpy.types.Object:
-    for control, ways in WAYS.items():
+    for control, offsets in OFFSETS.items():
         bone = ob.pose.bones[control]
-        turned = bone.bone.matrix_local.to_3x3().inverted()
-        for frame, way in ways.items():
-            bone.location = turned @ Vector(way)
+        to_bone = bone.bone.matrix_local.to_3x3().inverted()
+        for frame, offset in offsets.items():
+            bone.location = to_bone @ Vector(offset)
             bone.keyframe_insert("location", frame=frame)
     return ob
 
@@ -180,20 +180,20 @@ def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(mov
     before = set(rigs.keys_of(moving))
     press(bake, which="ALL")
     assert all(chain.mute for chain in moving.chain_ik.chains)
-    np.testing.assert_allclose(played(moving), live, atol=SAME)
-    np.testing.assert_allclose(played(moving)[::-1], live[::-1], atol=SAME)
-    made = {path: found for path, found in rigs.keys_of(moving).items() if path not in before}
+    np.testing.assert_allclose(played(moving), live, atol=POSE_TOLERANCE)
+    np.testing.assert_allclose(played(moving)[::-1], live[::-1], atol=POSE_TOLERANCE)
+    added = {path: keys for path, keys in rigs.keys_of(moving).items() if path not in before}
     frames = list(range(1, LAST + 1))
-    assert all([frame for frame, _ in found] == frames for found in made.values())
+    assert all([frame for frame, _ in keys] == frames for keys in added.values())
     root = moving.pose.bones[HIPS].path_from_id("location")
-    assert [each for path, each in sorted(made) if path == root] == [0, 1, 2]
-    # Between hips and chest, shoulders, limbs and feet.
+    assert [index for path, index in sorted(added) if path == root] == [0, 1, 2]
+    # The spine, shoulders, limbs and feet.
     for name in (HIPS, "spine.003", "shoulder.L", "upper_arm.R", "hand.L", "thigh.L", "foot.R"):
         path = rotation_path(moving, name)
         count = 3 if path.endswith("euler") else 4
-        assert [each for found, each in sorted(made) if found == path] == list(range(count)), name
+        assert [i for added_path, i in sorted(added) if added_path == path] == [*range(count)], name
     blender_ik_addon.unregister()
-    np.testing.assert_allclose(played(moving), live, atol=SAME)
+    np.testing.assert_allclose(played(moving), live, atol=POSE_TOLERANCE)
     blender_ik_addon.register()
 
 
@@ -202,9 +202,9 @@ def test_keys_of_one_chain_hold_the_bones_that_carry_it_and_are_made_frame_by_fr
     moving.chain_ik.active_index = moving.chain_ik.chains.find("Arm.L")
     rigs.go_to(1)
     press(bake, which="ACTIVE", method="CLIP")
-    told = capfd.readouterr().out
+    output = capfd.readouterr().out
     sentence = "Chain 'Arm.L' is baked frame by frame: it belongs to a whole body."
-    assert (told.count(sentence), told.count("it belongs to a whole body")) == (1, 1)
+    assert (output.count(sentence), output.count("it belongs to a whole body")) == (1, 1)
     assert [chain.name for chain in moving.chain_ik.chains if chain.mute] == ["Arm.L"]
     paths = {path for path, _ in rigs.keys_of(moving)}
     assert moving.pose.bones[HIPS].path_from_id("location") in paths
@@ -212,7 +212,7 @@ def test_keys_of_one_chain_hold_the_bones_that_carry_it_and_are_made_frame_by_fr
     for chain in moving.chain_ik.chains:
         chain.mute = True
     rows = [i for i, bone in enumerate(moving.pose.bones) if bone.name in ("hand.L", HIPS)]
-    np.testing.assert_allclose(played(moving)[:, rows], live[:, rows], atol=SAME)
+    np.testing.assert_allclose(played(moving)[:, rows], live[:, rows], atol=POSE_TOLERANCE)
 
 
 @pytest.fixture
@@ -224,11 +224,11 @@ def walker(rigify: None) -> bpy.types.Object:
 
 def pin_curve(ob: bpy.types.Object, name: str) -> bpy.types.FCurve | None:
     path = ob.chain_ik.chains[name].path_from_id("use_pin")
-    return next((each for each in rigs.curves_of(ob) if each.data_path == path), None)
+    return next((curve for curve in rigs.curves_of(ob) if curve.data_path == path), None)
 
 
 def pin_keys(ob: bpy.types.Object, name: str) -> list[tuple[float, float]] | None:
-    """Return frames and values of the keys of a pin; None without a curve."""
+    """Return frames and values of the keys of a pin, or None if it has no curve."""
     curve = pin_curve(ob, name)
     return curve and [tuple(point.co) for point in curve.keyframe_points]
 
@@ -257,10 +257,10 @@ def test_feet_of_a_body_are_pinned_while_they_stand_and_no_longer_than_they_do(w
         np.testing.assert_array_equal(pinned, kinds > 0)
     scene, last = bpy.context.scene, bpy.context.scene.frame_end
     scene.frame_end = 20
-    assert walking.slides(walker, walking.paths_of(walker)) < SLIDE
+    assert walking.slides(walker, walking.paths_of(walker)) < SLIDE_TOLERANCE
     scene.frame_end = last
     path = walker.chain_ik.chains["Leg.L"].path_from_id("planted")
-    (curve,) = [each for each in rigs.curves_of(walker) if each.data_path == path]
+    (curve,) = [item for item in rigs.curves_of(walker) if item.data_path == path]
     for point in curve.keyframe_points:
         point.co.y = 0.0
     press(plant, use_pins=True)
@@ -273,20 +273,20 @@ def test_a_run_without_key_pins_takes_back_the_pins_of_a_run_and_none_that_a_per
 ):
     press(switch)
     key_pin(walker, "Leg.L", {3: True, 9: False})
-    came = pin_keys(walker, "Leg.L")
+    initial = pin_keys(walker, "Leg.L")
     press(plant, use_pins=True)
     keyed = {name: pin_keys(walker, name) for name in ("Leg.L", "Leg.R")}
-    assert keyed["Leg.L"] != came
+    assert keyed["Leg.L"] != initial
     assert keyed["Leg.R"]
     key_pin(walker, "Arm.L", {2: True, 8: False})
     by_hand = pin_keys(walker, "Arm.L")
     for use_pins in (True, False):
         press(plant, use_pins=use_pins)
         now = {name: pin_keys(walker, name) for name in keyed}
-        assert now == (keyed if use_pins else {"Leg.L": came, "Leg.R": None})
+        assert now == (keyed if use_pins else {"Leg.L": initial, "Leg.R": None})
         assert use_pins or walker.chain_ik.chains["Leg.R"].use_pin
         assert pin_keys(walker, "Arm.L") == by_hand
     key_pin(walker, "Leg.R", {4: True, 12: False})
     by_hand = pin_keys(walker, "Leg.R")
     press(plant)
-    assert (pin_keys(walker, "Leg.L"), pin_keys(walker, "Leg.R")) == (came, by_hand)
+    assert (pin_keys(walker, "Leg.L"), pin_keys(walker, "Leg.R")) == (initial, by_hand)

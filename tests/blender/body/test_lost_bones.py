@@ -1,4 +1,4 @@
-"""Pins without targets, bodies without a root and in a ring say so, and all others go on."""
+"""Pins without targets, bodies without a root or in a ring: status says so, all others go on."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def test_a_pin_whose_target_is_gone_says_so_and_the_other_foot_stays(rigify, con
     else:
         bpy.data.objects.remove(leg.target)
     rigs.updated()
-    stood = bodies.places(ob)
-    told = statuses(ob)
-    assert told.pop("Leg.L") == sentence
-    assert all(text.startswith("Reached") for text in told.values())
+    start = bodies.places(ob)
+    others = statuses(ob)
+    assert others.pop("Leg.L") == sentence
+    assert all(text.startswith("Reached") for text in others.values())
     if control == "BONE":
         bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
     else:
         bpy.data.objects["Torso"].location.z -= 0.1
         rigs.updated()
     after = bodies.places(ob)
-    assert np.abs(after["foot.R"] - stood["foot.R"]).max() <= bodies.HELD
-    way = (after[bodies.HIPS] - stood[bodies.HIPS]) * bodies.height(ob)
-    assert abs(way[0, 2] + 0.1) < 0.02
+    assert np.abs(after["foot.R"] - start["foot.R"]).max() <= bodies.PIN_TOLERANCE
+    moved = (after[bodies.HIPS] - start[bodies.HIPS]) * bodies.height(ob)
+    assert abs(moved[0, 2] + 0.1) < 0.02
     # Nothing holds the other foot: it goes along with the hips.
-    assert np.abs(after["foot.L"] - stood["foot.L"]).max() > 0.02
+    assert np.abs(after["foot.L"] - start["foot.L"]).max() > 0.02
 
 
 def test_a_body_whose_root_is_deleted_says_so_and_its_limbs_reach_by_themselves(body):
@@ -55,9 +55,9 @@ def test_a_body_whose_root_is_deleted_says_so_and_its_limbs_reach_by_themselves(
     bodies.move(ob, "Arm Target.L", bodies.AWAY)
     rigs.delete_bones(ob, bodies.HIPS)
     bodies.move(ob, "Arm Target.L", (-0.1, -0.1, 0.1))
-    told = statuses(ob)
-    assert told.pop("Hips") == f"Bone '{bodies.HIPS}' no longer exists: choose another tip."
-    assert all(text.startswith("Reached") and text.endswith(GONE) for text in told.values()), told
+    texts = statuses(ob)
+    assert texts.pop("Hips") == f"Bone '{bodies.HIPS}' no longer exists: choose another tip."
+    assert all(text.startswith("Reached") and text.endswith(GONE) for text in texts.values()), texts
     before = bodies.places(ob)
     bodies.move(ob, "Arm Target.L", (-0.1, 0.0, 0.1))
     assert np.abs(bodies.places(ob)["hand.L"] - before["hand.L"]).max() > 0.01
@@ -66,58 +66,58 @@ def test_a_body_whose_root_is_deleted_says_so_and_its_limbs_reach_by_themselves(
     assert not names(draw(only="Whole Body"), "label")
 
 
-def moving(ob: bpy.types.Object) -> list[bool]:
-    ties = [tie for bone in ob.pose.bones for tie in bone.constraints]
-    return [each.mute for each in (*ties, *ob.chain_ik.chains)]
+def muted(ob: bpy.types.Object) -> list[bool]:
+    constraints = [item for bone in ob.pose.bones for item in bone.constraints]
+    return [item.mute for item in (*constraints, *ob.chain_ik.chains)]
 
 
 def test_a_body_of_another_root_gives_the_former_one_back_as_if_it_were_off(body):
-    in_body, bare = moving(body), bodies.places(body)
+    in_body, before = muted(body), bodies.places(body)
     body.chain_ik.body.use_body = False
-    off = moving(body)
+    off = muted(body)
     body.chain_ik.body.use_body = True
-    assert moving(body) == in_body != off
+    assert muted(body) == in_body != off
     for root in ("spine.003", "gone", ""):
         rigs.change(body.chain_ik.body, root=root)
-        assert moving(body) == off
+        assert muted(body) == off
         bodies.move(body, "Root", (0.0, 0.0, 0.1))
-        way = (bodies.places(body)[bodies.HIPS] - bare[bodies.HIPS]) * bodies.height(body)
-        np.testing.assert_allclose(way, [(0.0, 0.0, 0.1)] * 2, atol=1e-5)
+        moved = (bodies.places(body)[bodies.HIPS] - before[bodies.HIPS]) * bodies.height(body)
+        np.testing.assert_allclose(moved, [(0.0, 0.0, 0.1)] * 2, atol=1e-5)
         if root == "gone":
-            told = [chain.status for chain in body.chain_ik.chains if not chain.mute]
-            assert all(text.endswith("choose another Root.") for text in told)
+            texts = [chain.status for chain in body.chain_ik.chains if not chain.mute]
+            assert all(text.endswith("choose another Root.") for text in texts)
         bodies.move(body, "Root", (0.0, 0.0, 0.0))
         rigs.change(body.chain_ik.body, root=bodies.HIPS)
-        assert moving(body) == in_body
-        assert bodies.farthest(bare, bodies.places(body)) <= bodies.STILL
+        assert muted(body) == in_body
+        assert bodies.farthest(before, bodies.places(body)) <= bodies.PLACE_TOLERANCE
         assert not any("Root" in text for text in statuses(body).values())
 
 
 @pytest.mark.parametrize("is_muted", [False, True], ids=["hips", "hips muted"])
 def test_a_root_that_is_renamed_is_followed_and_nothing_moves(human, is_muted):
-    ob, bare = human, rigs.channels(human)
+    ob, initial = human, rigs.channels(human)
     press(whole_body)
     ob.chain_ik.chains["Hips"].mute = is_muted
     bodies.move(ob, "Arm Target.L", bodies.AWAY)
     before = bodies.places(ob)
-    muted = [each.mute for bone in ob.pose.bones for each in bone.constraints]
+    mutes = [item.mute for bone in ob.pose.bones for item in bone.constraints]
     rigs.change(ob.data.bones[bodies.HIPS], name=RENAMED)
     assert ob.chain_ik.body.root == ob.chain_ik.chains["Hips"].bone == RENAMED
     assert ob.chain_ik.chains["Hips"].mute == is_muted
-    assert muted == [each.mute for bone in ob.pose.bones for each in bone.constraints]
+    assert mutes == [item.mute for bone in ob.pose.bones for item in bone.constraints]
     before[RENAMED] = before.pop(bodies.HIPS)
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     rigs.mute_all_but(ob)
-    posed = {RENAMED: bare[bodies.HIPS]} | {
-        n: bare[n] for n in ("upper_arm.L", "thigh.R", "spine.003")
+    posed = {RENAMED: initial[bodies.HIPS]} | {
+        n: initial[n] for n in ("upper_arm.L", "thigh.R", "spine.003")
     }
-    assert bodies.farthest(posed, rigs.channels(ob)) <= bodies.STILL
+    assert bodies.farthest(posed, rigs.channels(ob)) <= bodies.PLACE_TOLERANCE
 
 
-# How far the hand may be from the hand that it holds: tolerances of both, and float32.
-HOLDS = 3e-5
+# Tolerance of a hand that holds another one: the solve tolerances of both, and float32.
+HAND_TOLERANCE = 3e-5
 IN_FRONT = {"location": (1.0, -0.6, 0.0), "rotation_euler": (0.0, 0.0, 3.0)}
-"""Where a second body can take the left hand of the first with its right."""
+"""A place where a second body can hold the first one's left hand with its right hand."""
 
 
 def make_two() -> bpy.types.Object:
@@ -135,9 +135,9 @@ def hold(ob: bpy.types.Object, chain: str, other: bpy.types.Object, bone: str) -
     settings.target, settings.subtarget = other, bone
 
 
-def follow_hand(ob: bpy.types.Object, lead: bpy.types.Object) -> None:
-    """Have a body hold the left hand of another one, with nothing but pinned feet beside."""
-    hold(ob, "Arm.R", lead, "hand.L")
+def follow_hand(ob: bpy.types.Object, leader: bpy.types.Object) -> None:
+    """Make a body hold the left hand of another one; of its other goals only feet remain."""
+    hold(ob, "Arm.R", leader, "hand.L")
     for chain in ob.chain_ik.chains:
         chain.mute = chain.name in ("Hips", "Spine", "Neck", "Arm.L")
     rigs.updated()
@@ -150,21 +150,21 @@ def pair(rigify: None) -> tuple[bpy.types.Object, bpy.types.Object]:
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["the first", "the second"])
 def test_a_body_that_holds_a_hand_of_another_is_solved_after_it_in_one_update(pair, is_first):
-    lead, follower = pair if is_first else pair[::-1]
-    follow_hand(follower, lead)
-    stood, hips = bodies.places(follower), list[np.ndarray]()
-    for way in ((0.05, 0.1, -0.2), (-0.2, -0.1, 0.1)):
-        bodies.move(lead, "Torso", (0.0, 0.0, -0.05))
-        depsgraph = rigs.change(lead.pose.bones["Arm Target.L"], location=way)
-        gap = rigs.head(follower, "hand.R", depsgraph) - rigs.head(lead, "hand.L", depsgraph)
-        assert np.abs(gap).max() <= HOLDS, way
-        solved = bodies.places(lead), bodies.places(follower)
+    leader, follower = pair if is_first else pair[::-1]
+    follow_hand(follower, leader)
+    start, hips = bodies.places(follower), list[np.ndarray]()
+    for place in ((0.05, 0.1, -0.2), (-0.2, -0.1, 0.1)):
+        bodies.move(leader, "Torso", (0.0, 0.0, -0.05))
+        depsgraph = rigs.change(leader.pose.bones["Arm Target.L"], location=place)
+        gap = rigs.head(follower, "hand.R", depsgraph) - rigs.head(leader, "hand.L", depsgraph)
+        assert np.abs(gap).max() <= HAND_TOLERANCE, place
+        solved = bodies.places(leader), bodies.places(follower)
         for foot in bodies.FEET:
-            assert np.abs(solved[1][foot] - stood[foot]).max() <= bodies.HELD, way
+            assert np.abs(solved[1][foot] - start[foot]).max() <= bodies.PIN_TOLERANCE, place
         hips.append(solved[1][bodies.HIPS])
         rigs.go_to(bpy.context.scene.frame_current + 1)
-        assert bodies.farthest(solved[0], bodies.places(lead)) <= bodies.STILL
-        assert bodies.farthest(solved[1], bodies.places(follower)) <= bodies.STILL
+        assert bodies.farthest(solved[0], bodies.places(leader)) <= bodies.PLACE_TOLERANCE
+        assert bodies.farthest(solved[1], bodies.places(follower)) <= bodies.PLACE_TOLERANCE
     assert np.ptp(hips, axis=0).max() > 0.01
 
 
@@ -186,10 +186,10 @@ def test_of_two_bodies_that_hold_each_other_one_hand_is_refused_and_the_rest_go_
     hold(first, "Arm.L", first, "Arm Target.L")
     rigs.updated()
     gap = rigs.head(second, "hand.R") - rigs.head(first, "hand.L")
-    assert np.abs(gap).max() <= HOLDS
+    assert np.abs(gap).max() <= HAND_TOLERANCE
 
 
-def test_bodies_of_objects_that_share_an_armature_go_their_own_ways(body):
+def test_bodies_of_objects_that_share_an_armature_move_independently(body):
     first = body
     second = rigs.link(first.copy())
     rigs.change(second, location=(2.0, 0.0, 0.0))
@@ -197,38 +197,38 @@ def test_bodies_of_objects_that_share_an_armature_go_their_own_ways(body):
     assert all(chain.target == second for chain in second.chain_ik.chains)
     before = bodies.places(first)
     bodies.move(second, "Arm Target.L", bodies.AWAY)
-    assert bodies.farthest(before, bodies.places(first)) <= bodies.STILL
-    reached = bodies.places(second)
-    assert np.abs(reached[bodies.HIPS][:, 1:] - before[bodies.HIPS][:, 1:]).max() > 0.01
+    assert bodies.farthest(before, bodies.places(first)) <= bodies.PLACE_TOLERANCE
+    solved = bodies.places(second)
+    assert np.abs(solved[bodies.HIPS][:, 1:] - before[bodies.HIPS][:, 1:]).max() > 0.01
     bodies.move(first, "Arm Target.L", bodies.AWAY)
-    way = np.array(second.location) / bodies.height(second)
+    shift = np.array(second.location) / bodies.height(second)
     assert (
-        bodies.farthest({name: ends - way for name, ends in reached.items()}, bodies.places(first))
-        <= bodies.STILL
+        bodies.farthest({name: ends - shift for name, ends in solved.items()}, bodies.places(first))
+        <= bodies.PLACE_TOLERANCE
     )
     rigs.change(first.chain_ik.body, use_body=False)
-    assert bodies.farthest(reached, bodies.places(second)) <= bodies.STILL
+    assert bodies.farthest(solved, bodies.places(second)) <= bodies.PLACE_TOLERANCE
     select_objects(active=first)
-    told = "Object 'metarig.001' has chains on the same armature: give this one an armature of its"
-    assert refusal(whole_body).startswith(told)
+    text = "Object 'metarig.001' has chains on the same armature: give this one an armature of its"
+    assert refusal(whole_body).startswith(text)
 
 
-def test_a_torso_that_is_deleted_is_made_anew_and_carries_what_it_has_carried(body, capfd):
+def test_a_deleted_torso_is_made_again_and_carries_what_it_has_carried_before(body, capfd):
     ob, before = body, bodies.spaces_from(body)
-    stood = bodies.places(ob)
+    start = bodies.places(ob)
     rigs.delete_bones(ob, "Torso")
     rigs.updated()
     assert statuses(ob)["Hips"].startswith("The target bone 'Torso' no longer exists")
     for use_body in (False, True):
         rigs.change(ob.chain_ik.body, use_body=use_body)
     press(whole_body)
-    assert [each.name for each in ob.chain_ik.chains].count("Hips") == 1
+    assert [chain.name for chain in ob.chain_ik.chains].count("Hips") == 1
     assert bodies.spaces_from(ob) == before
     assert bodies.all_reach(ob)
-    assert bodies.farthest(stood, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(start, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
     assert bodies.all_reach(ob)
-    assert bodies.places(ob)[bodies.HIPS][0, 2] < stood[bodies.HIPS][0, 2] - 0.04
+    assert bodies.places(ob)[bodies.HIPS][0, 2] < start[bodies.HIPS][0, 2] - 0.04
     assert "Traceback" not in "".join(capfd.readouterr())
 
 
@@ -239,7 +239,7 @@ def test_the_armature_itself_is_no_floor(body):
 
 
 def test_a_body_in_centimetres_stays_when_its_scale_is_applied(rigify):
-    """Floats of Blender are as far off as places are great: spaces are compared by that."""
+    """Errors of Blender's floats grow with coordinates, and so does the tolerance for spaces."""
     ob = bodies.add_rig("human")
     select_objects(active=ob)
     for size in (100.0, 0.01):
@@ -248,17 +248,17 @@ def test_a_body_in_centimetres_stays_when_its_scale_is_applied(rigify):
             press(bpy.ops.object.transform_apply, scale=True)
     press(bpy.ops.pose.chain_ik_setup, control="BONE", use_body=True)
     rigs.updated()
-    stood, size = bodies.places(ob), bodies.height(ob)
-    assert {each.type for bone in ob.pose.bones for each in bone.constraints} == {"ARMATURE"}
+    start, size = bodies.places(ob), bodies.height(ob)
+    assert {item.type for bone in ob.pose.bones for item in bone.constraints} == {"ARMATURE"}
     press(bpy.ops.object.transform_apply, scale=True)
     rigs.updated()
-    stood = {name: ends * size / bodies.height(ob) for name, ends in stood.items()}
-    # Nearly straight knees move most, for what floats have left of a hundred in location channels.
-    assert bodies.farthest(stood, bodies.places(ob)) <= 1e-4
+    start = {name: ends * size / bodies.height(ob) for name, ends in start.items()}
+    # Rounding of location channels of about 100 moves nearly straight knees most.
+    assert bodies.farthest(start, bodies.places(ob)) <= 1e-4
 
 
-def test_what_goes_along_with_the_torso_stays_where_a_pose_becomes_the_rest_pose(rigify):
-    """Hips lie nearly along -Y, as those of animals: there Blender rounds rest poses most."""
+def test_what_goes_along_with_the_torso_stays_when_a_pose_becomes_the_rest_pose(rigify):
+    """The hips lie nearly along -Y, as in animals: there Blender rounds rest poses most."""
     ob = bodies.add_rig("human")
     with rigs.editing(ob) as bones:
         hips = bones[bodies.HIPS]
@@ -266,8 +266,8 @@ def test_what_goes_along_with_the_torso_stays_where_a_pose_becomes_the_rest_pose
     press(bpy.ops.pose.chain_ik_setup, control="BONE", use_body=True)
     bodies.move(ob, "Torso", (0.0, -0.01, -0.05))
     assert bodies.all_reach(ob)
-    stood, size = bodies.places(ob), bodies.height(ob)
+    start, size = bodies.places(ob), bodies.height(ob)
     select_bones(ob, [bodies.HIPS])
     press(bpy.ops.pose.armature_apply, selected=False)
-    stood = {name: ends * size / bodies.height(ob) for name, ends in stood.items()}
-    assert bodies.farthest(stood, bodies.places(ob)) <= 1e-5
+    start = {name: ends * size / bodies.height(ob) for name, ends in start.items()}
+    assert bodies.farthest(start, bodies.places(ob)) <= 1e-5

@@ -1,6 +1,6 @@
-"""Make Whole Body: the hips get a control, nothing moves, and off the pose is as before.
+"""Make Whole Body: the hips get a control, nothing moves, and switching off restores the pose.
 
-What can be no body is told; the set-up and mirroring of limbs go on in a body.
+Rigs that cannot become a body are refused; limbs of a body can be set up and mirrored.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ whole_body = bpy.ops.pose.chain_ik_body
 setup = bpy.ops.pose.chain_ik_setup
 
 KEYED = {1: (0.0, -0.01, 0.0), 9: (0.01, -0.03, 0.01), 20: (-0.01, -0.05, 0.02)}
-"""Locations of keys of the hips, by frame: hands and feet reach their targets."""
+"""Keyed locations of the hips, by frame: hands and feet reach their targets at all of them."""
 
 
 def played(ob: bpy.types.Object) -> dict[int, dict[str, np.ndarray]]:
-    found = {}
+    poses = {}
     for frame in KEYED:
         rigs.go_to(frame)
         assert bodies.all_reach(ob), frame
-        found[frame] = bodies.places(ob)
-    return found
+        poses[frame] = bodies.places(ob)
+    return poses
 
 
 def posed(ob: bpy.types.Object) -> None:
@@ -58,17 +58,17 @@ def test_nothing_moves_when_a_body_is_made_and_when_it_is_switched_off(rigify, f
     assert bodies.all_reach(human)
     before = bodies.places(human)
     press(whole_body, control=control)
-    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.PLACE_TOLERANCE
     if control == "EMPTY":
         torso = human.chain_ik.chains["Hips"].target
         assert (torso.name, torso.type, torso.empty_display_type) == ("Torso", "EMPTY", "CIRCLE")
     if control == "EMPTY" and pose is not posed:
         rigs.change(human, location=(1.0, -2.0, 0.5))
-        way = np.array(human.location) / bodies.height(human)
-        before = {name: ends + way for name, ends in before.items()}
-        assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+        offset = np.array(human.location) / bodies.height(human)
+        before = {name: ends + offset for name, ends in before.items()}
+        assert bodies.farthest(before, bodies.places(human)) <= bodies.PLACE_TOLERANCE
     rigs.change(human.chain_ik.body, use_body=False)
-    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.PLACE_TOLERANCE
 
 
 def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
@@ -89,21 +89,21 @@ def test_keys_of_the_hips_are_keys_of_their_control_and_nothing_moves(human):
     on_frame.append(note)
     press(whole_body)
     on_frame.remove(note)
-    # In a long clip to solve all limbs at each key would take minutes.
+    # Solving all limbs at each key of a long clip would take minutes.
     assert solved == [False] * (len(KEYED) + 1)
     assert bpy.context.scene.chain_ik.use_live
     assert bpy.context.scene.frame_current == 9
     for frame, bones in played(human).items():
-        assert bodies.farthest(before[frame], bones) <= bodies.STILL, frame
+        assert bodies.farthest(before[frame], bones) <= bodies.PLACE_TOLERANCE, frame
     for name in (bodies.HIPS, "Torso"):
         path = human.pose.bones[name].path_from_id("location")
-        keyed = [each for each in rigs.curves_of(human) if each.data_path == path]
+        keyed = [curve for curve in rigs.curves_of(human) if curve.data_path == path]
         assert len(keyed) == 3
         for curve in keyed:
             assert [point.co.x for point in curve.keyframe_points] == list(KEYED)
     human.chain_ik.body.use_body = False
     for frame, bones in played(human).items():
-        assert bodies.farthest(before[frame], bones) <= bodies.STILL, frame
+        assert bodies.farthest(before[frame], bones) <= bodies.PLACE_TOLERANCE, frame
 
 
 def test_hips_that_a_chain_turns_are_followed_as_it_turns_them():
@@ -118,7 +118,7 @@ def test_hips_that_a_chain_turns_are_followed_as_it_turns_them():
     np.testing.assert_allclose(after, before, atol=1e-5)
 
 
-def test_hips_go_along_with_their_control_as_what_went_along_with_them_and_pinned_feet_stay(human):
+def test_hips_and_what_went_along_with_them_follow_their_control_and_pinned_feet_stay(human):
     before = bodies.spaces_from(human)
     assert bodies.HIPS in before["Spine Target"]
     assert human.pose.bones[bodies.HIPS].custom_shape is not None
@@ -126,7 +126,7 @@ def test_hips_go_along_with_their_control_as_what_went_along_with_them_and_pinne
     after = bodies.spaces_from(human)
     assert after.pop("Torso") == ["Root"]
     renamed = {
-        name: ["Torso" if each == bodies.HIPS else each for each in spaces]
+        name: ["Torso" if space == bodies.HIPS else space for space in spaces]
         for name, spaces in before.items()
     }
     assert after == renamed
@@ -134,20 +134,21 @@ def test_hips_go_along_with_their_control_as_what_went_along_with_them_and_pinne
     assert human.pose.bones[bodies.HIPS].custom_shape is None
     torso = human.pose.bones["Torso"]
     assert torso.custom_shape.name.endswith("Belt")
-    # Nothing that is written carries it.
+    # No bone that chains write carries it.
     assert torso.parent is None
     assert bodies.all_reach(human)
-    assert [each.name for each in human.chain_ik.chains if each.use_pin] == ["Leg.L", "Leg.R"]
+    assert [chain.name for chain in human.chain_ik.chains if chain.use_pin] == ["Leg.L", "Leg.R"]
     assert (human.chain_ik.body.root, human.chain_ik.body.use_body) == (bodies.HIPS, True)
     assert human.chain_ik.chains["Hips"].priority == 3
-    stood, way = bodies.places(human), (0.0, 0.0, -0.1)
-    bodies.move(human, "Torso", way)
+    start, offset = bodies.places(human), (0.0, 0.0, -0.1)
+    bodies.move(human, "Torso", offset)
     shown = bodies.places(human)
     assert all(
-        np.abs(shown[foot] - stood[foot]).max() <= bodies.HELD for foot in ("foot.L", "foot.R")
+        np.abs(shown[foot] - start[foot]).max() <= bodies.PIN_TOLERANCE
+        for foot in ("foot.L", "foot.R")
     )
-    gone = (shown[bodies.HIPS] - stood[bodies.HIPS]) * bodies.height(human)
-    np.testing.assert_allclose(gone, [way] * 2, atol=1e-5)
+    moved = (shown[bodies.HIPS] - start[bodies.HIPS]) * bodies.height(human)
+    np.testing.assert_allclose(moved, [offset] * 2, atol=1e-5)
 
 
 def test_keys_of_a_space_stay_with_it(human):
@@ -156,7 +157,7 @@ def test_keys_of_a_space_stay_with_it(human):
     press(bpy.ops.pose.chain_ik_switch_space, space=bodies.HIPS)
     assert human.chain_ik.chains["Arm.L"].space == bodies.HIPS
     other = bodies.make_human()
-    other_paths = {each.data_path for each in rigs.curves_of(other)}
+    other_paths = {curve.data_path for curve in rigs.curves_of(other)}
     select_objects(active=human)
     before = len(rigs.curves_of(human))
     press(whole_body)
@@ -165,12 +166,12 @@ def test_keys_of_a_space_stay_with_it(human):
         rigs.go_to(frame)
         assert human.chain_ik.chains["Arm.L"].space == space
         (torso,) = [
-            human.path_resolve(each.data_path)
-            for each in rigs.curves_of(human)
-            if each.data_path.endswith('Torso"].influence')
+            human.path_resolve(curve.data_path)
+            for curve in rigs.curves_of(human)
+            if curve.data_path.endswith('Torso"].influence')
         ]
         assert torso == float(space == "Torso")
-    assert {each.data_path for each in rigs.curves_of(other)} == other_paths
+    assert {curve.data_path for curve in rigs.curves_of(other)} == other_paths
 
 
 @pytest.mark.parametrize("is_keyed", [False, True])
@@ -186,13 +187,13 @@ def test_controls_that_go_along_with_a_bone_of_the_body_go_along_with_its_contro
     assert bodies.all_reach(human)
     before = bodies.places(human)
     press(whole_body)
-    assert bodies.farthest(before, bodies.places(human)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(human)) <= bodies.PLACE_TOLERANCE
     assert chains["Arm.L"].space == "Spine Target"
     assert "spine.003" not in bodies.spaces_from(human)["Arm Target.L"]
     assert bodies.all_reach(human)
     bodies.move(human, "Spine Target", (0.02, 0.02, -0.04))
-    way = bodies.places(human)["Arm Target.L"] - before["Arm Target.L"]
-    np.testing.assert_allclose(way * bodies.height(human), [(0.01, 0.01, -0.02)] * 2, atol=1e-5)
+    moved = bodies.places(human)["Arm Target.L"] - before["Arm Target.L"]
+    np.testing.assert_allclose(moved * bodies.height(human), [(0.01, 0.01, -0.02)] * 2, atol=1e-5)
     if is_keyed:
         rigs.go_to(1)
         assert chains["Arm.L"].space == "Root"
@@ -202,7 +203,7 @@ def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_
     ob = bodies.make_body(kinds={"ARM", "LEG"})
     before = bodies.places(ob)
     press(setup, control="BONE", kinds=USUAL)
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     assert ob.chain_ik.chains["Spine"].space == "Torso"
     assert not any(bodies.HIPS in spaces for spaces in bodies.spaces_from(ob).values())
     assert ob.pose.bones[bodies.HIPS].custom_shape is None
@@ -211,7 +212,7 @@ def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_
     ob.chain_ik.chains["Hips"].mute = True
     bodies.move(ob, "Torso", (0.0, 0.0, -0.1))
     del before["Torso"]
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     rigs.change(ob.chain_ik.chains["Hips"], mute=False)
     assert bodies.farthest(before, bodies.places(ob)) > 0.01
 
@@ -252,10 +253,10 @@ def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on
     assert np.linalg.norm(carried - before) > 0.05 * bodies.height(ob)
     np.testing.assert_allclose(neck.head, carried, atol=1e-5)
     assert chains["Arm.L"].status.startswith("Reached")
-    way = rigs.tail(ob, "spine.005") - neck.head
+    direction = rigs.tail(ob, "spine.005") - neck.head
     aim = np.array(ob.pose.bones["Neck Target"].head - neck.head)
-    # It stretches to its own target, which the body does not go along with.
-    assert way @ aim > 0.99 * np.linalg.norm(way) * np.linalg.norm(aim)
+    # It stretches to its target, which the body does not follow.
+    assert direction @ aim > 0.99 * np.linalg.norm(direction) * np.linalg.norm(aim)
     rigs.change(chains["Spine"], solver="FORCE")
     assert "already belongs to chain 'Neck'" not in chains["Arm.L"].status
     assert chains["Arm.L"].status.startswith("Reached")
@@ -283,13 +284,13 @@ def test_a_chain_that_comes_to_its_body_later_gives_what_carries_it_back(is_carr
 
 def test_a_second_time_nothing_changes(human):
     press(whole_body, use_pins=False)
-    assert not any(each.use_pin for each in human.chain_ik.chains)
+    assert not any(chain.use_pin for chain in human.chain_ik.chains)
     assert "already" in refusal(whole_body)
     rigs.change(human.chain_ik.body, use_body=False)
     count = len(human.data.bones)
     press(whole_body)
     assert len(human.data.bones) == count
-    assert [each.bone for each in human.chain_ik.chains].count(bodies.HIPS) == 1
+    assert [chain.bone for chain in human.chain_ik.chains].count(bodies.HIPS) == 1
     assert human.chain_ik.body.use_body
 
 
@@ -300,7 +301,7 @@ def test_hips_below_a_root_of_the_skeleton_go_along_with_it(rigify):
     press(setup, control="BONE")
     before = bodies.places(ob)
     press(whole_body)
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     assert ob.chain_ik.chains["Hips"].space == "master"
     assert not ob.pose.bones[bodies.HIPS].constraints
     assert "Root" not in ob.data.bones
@@ -328,16 +329,16 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_what_can_be_no_body_is_told_in_one_sentence_and_nothing_changes(human, what):
+def test_a_rig_that_can_be_no_body_is_refused_in_one_sentence_and_nothing_changes(human, what):
     spoil, text = BAD[what]
     spoil(human)
     select_objects(active=human)
     rigs.updated()
     spaces = bodies.spaces_from(human)
-    muted = [each.mute for bone in human.pose.bones for each in bone.constraints]
+    muted = [item.mute for bone in human.pose.bones for item in bone.constraints]
     assert refusal(whole_body).startswith(text)
     assert bodies.spaces_from(human) == spaces
-    assert muted == [each.mute for bone in human.pose.bones for each in bone.constraints]
+    assert muted == [item.mute for bone in human.pose.bones for item in bone.constraints]
 
 
 def test_a_rig_without_hips_is_told_what_to_choose():
@@ -349,11 +350,11 @@ def test_a_rig_without_hips_is_told_what_to_choose():
     assert ob.chain_ik.chains["Hips"].bone == "Bone.0"
 
 
-def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(rigify):
+def test_set_up_limbs_makes_a_body_of_new_chains_and_of_present_ones(rigify):
     ob = bodies.add_rig("human")
     before = bodies.places(ob)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
-    assert bodies.farthest(before, bodies.places(ob)) <= bodies.STILL
+    assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     assert ob.chain_ik.body.use_body
     assert ob.chain_ik.chains["Leg.L"].use_pin
     assert ob.chain_ik.chains["Hips"].subtarget == "Torso"
@@ -365,7 +366,7 @@ def test_set_up_limbs_makes_a_body_after_its_chains_and_of_those_that_are_there(
     assert "already" in refusal(setup, control="BONE", kinds=USUAL, use_body=True)
 
 
-def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(rigify, capfd):
+def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_a_warning(rigify, capfd):
     ob = bodies.add_rig("human")
     ob.pose.bones[bodies.HIPS].lock_location = (True, True, True)
     press(setup, control="BONE", kinds=USUAL, use_body=True)
@@ -374,14 +375,14 @@ def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_it_is_said(rigify
     assert f"Warning: The location of bone '{bodies.HIPS}' is locked" in capfd.readouterr().out
 
 
-def test_a_bone_that_only_carries_a_limb_is_none_of_its_own(body):
+def test_a_bone_that_only_carries_a_limb_is_no_bone_of_its_chain(body):
     for bone, chain in ((bodies.HIPS, "Hips"), ("spine.002", "Spine"), ("hand.R", "Arm.R")):
         select_bones(body, [bone])
         chosen = selection.chosen_chains(bpy.context)
-        assert [each.name for each in chosen] == [chain], bone
+        assert [item.name for item in chosen] == [chain], bone
 
 
-def test_limbs_that_are_set_up_later_belong_to_the_body_that_there_is(body, capfd):
+def test_limbs_that_are_set_up_later_belong_to_the_present_body(body, capfd):
     press(setup, kinds={"FINGER"}, use_body=True)
     assert "Thumb.L" in body.chain_ik.chains
     assert "nothing has changed" not in capfd.readouterr().out
@@ -392,7 +393,7 @@ def test_limbs_that_are_set_up_later_belong_to_the_body_that_there_is(body, capf
 
 
 def test_hips_that_carry_a_body_become_no_constraint_before_it_is_switched_off(body):
-    """A constraint on them would stop all chains of the body, and nothing would arrive."""
+    """A constraint on the hips would stop all chains of the body, so no chain would arrive."""
     select_bones(body, [bodies.HIPS])
     convert = bpy.ops.pose.chain_ik_convert
     assert refusal(convert, direction="TO_CONSTRAINTS") == (

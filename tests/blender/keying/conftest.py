@@ -1,4 +1,4 @@
-"""Scenes of twelve frames: what is baked and played by default."""
+"""Scenes of twelve frames, which tests bake and play by default."""
 
 import bpy
 import pytest

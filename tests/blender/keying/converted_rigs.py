@@ -1,4 +1,4 @@
-"""Rigs with Blender's IK constraints to convert, and where their joints are shown."""
+"""Rigs with Blender's IK constraints to convert, and their evaluated joints."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,15 +14,15 @@ CHAIN, CONSTRAINT = "chain_ik.chains[0]", 'pose.bones["Bone.1"].constraints["IK"
 FRAMES = (1.0, 4.5, 8.0, 13.0, 20.0)
 convert = bpy.ops.pose.chain_ik_convert
 CLOSE = 1e-3
-"""How far apart joints may be, as a share of the limb's length: so exact is the constraint."""
-KEPT = (
+"""Tolerance of joints, as a share of the limb's length: Blender's constraint is that exact."""
+SETTINGS = (
     *("name", "bone", "chain_count", "solver", "target", "subtarget", "pole_target", "mute"),
     *("influence", "weight", "use_tail", "use_rotation", "orient_weight", "iterations"),
 )
 
 
 class Limb:
-    """A random limb with its target and pole, posed at random, under a bone that is turned too."""
+    """A random limb with target and pole, in a random pose, below a bone that is also turned."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class Limb:
         rigs.updated()
         self.length = scaled_rigs.limb_length(self.ob, self.bones)
         root = rigs.head(self.ob, self.bones[0])
-        way = rigs.tail(self.ob, self.bones[-1]) - root
-        way = way / np.linalg.norm(way) + rng.normal(size=3) * 0.5
-        point = root + way / np.linalg.norm(way) * self.length * rng.uniform(*reach)
+        chord = rigs.tail(self.ob, self.bones[-1]) - root
+        chord = chord / np.linalg.norm(chord) + rng.normal(size=3) * 0.5
+        point = root + chord / np.linalg.norm(chord) * self.length * rng.uniform(*reach)
         self.target = rigs.make_empty(f"{name} Target", point)
         self.target.rotation_euler = rng.normal(size=3)
         self.pole = (
@@ -70,15 +70,14 @@ class Limb:
 
     @property
     def constraint(self) -> bpy.types.KinematicConstraint:
-        (found,) = ik_constraints(self.ob)
-        return found
+        (constraint,) = ik_constraints(self.ob)
+        return constraint
 
     def constrain(self, **settings: object) -> bpy.types.KinematicConstraint:
-        """Add a constraint to the tip."""
         settings = {"chain_count": len(self.bones), "pole_angle": self.angle, **settings}
-        found = constrain(self.ob, self.bones[-1], self.target, self.pole, **settings)
+        constraint = constrain(self.ob, self.bones[-1], self.target, self.pole, **settings)
         rigs.updated()
-        return found
+        return constraint
 
     def add_chain(self, **settings: object) -> bpy.types.PropertyGroup:
         """Add a chain that ends at the tip."""
@@ -90,11 +89,11 @@ class Limb:
         return chain
 
     def joints(self, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
-        """Return where the joints are shown, world space, shape (n + 1, 3)."""
+        """Return the evaluated joints, world space, shape (n + 1, 3)."""
         return scaled_rigs.joints(self.ob, self.bones, depsgraph)
 
     def apart(self, others: Array) -> float:
-        """Return how far joints are from others, as a share of the limb's length."""
+        """Return the largest distance from joints to others, as a share of the limb's length."""
         return float(np.linalg.norm(self.joints() - others, axis=1).max() / self.length)
 
 
@@ -105,7 +104,6 @@ def constrain(
     pole: bpy.types.Object | None = None,
     **settings: object,
 ) -> bpy.types.KinematicConstraint:
-    """Give a bone an IK constraint."""
     constraint = ob.pose.bones[bone].constraints.new("IK")
     constraint.target, constraint.pole_target = target, pole
     for name, value in settings.items():
@@ -114,81 +112,79 @@ def constrain(
 
 
 def ik_constraints(ob: bpy.types.Object) -> list[bpy.types.KinematicConstraint]:
-    """Return all IK constraints of an armature object."""
-    return [each for bone in ob.pose.bones for each in bone.constraints if each.type == "IK"]
+    return [item for bone in ob.pose.bones for item in bone.constraints if item.type == "IK"]
 
 
 def to_chains(ob: bpy.types.Object, *bones: str) -> None:
-    """Convert the constraints of some bones, or of all of them, as the button does."""
+    """Convert the constraints of the given bones, by default of all, as the button does."""
     select_bones(ob, bones or [ob.pose.bones[0].name])
     press(convert, use_all=not bones)
 
 
 def to_constraints(ob: bpy.types.Object, *, use_all: bool = True) -> None:
-    """Convert the active chain, or all of them, as the button does."""
-    # A click on a bone of another chain would make that the active one.
+    """Convert the active chain, or all chains, as the button does."""
+    # Selecting a bone of another chain would make that chain active.
     select_bones(ob, [ob.chain_ik.chains[ob.chain_ik.active_index].bone])
     press(convert, direction="TO_CONSTRAINTS", use_all=use_all)
 
 
 def settings_of(constraint: bpy.types.KinematicConstraint) -> dict[str, object]:
-    """Return everything that a constraint holds, numbers to what float32 and angles keep."""
-    found: dict[str, object] = {}
+    """Return all settings of a constraint; floats are rounded, for float32 and angles."""
+    settings: dict[str, object] = {}
     for prop in constraint.bl_rna.properties:
         value = getattr(constraint, prop.identifier)
         if not prop.is_readonly and prop.identifier not in {"active", "show_expanded"}:
-            found[prop.identifier] = round(value, 4) if isinstance(value, float) else value
-    return found
+            settings[prop.identifier] = round(value, 4) if isinstance(value, float) else value
+    return settings
 
 
 def two_limbs() -> bpy.types.Object:
     """Return a rig with a constraint on each of two limbs."""
     ob = rigs.make_armature()
     for i, limb in enumerate(("Left", "Right")):
-        beside = np.array([2.0 * i, 0.0, 0.0])
-        tip = rigs.add_bones(ob, np.add(rigs.ARM, beside), prefix=limb)[-1]
-        target = rigs.make_empty(f"{limb} Target", np.add(beside, (0.6, 0.5, 1.2)))
+        offset = np.array([2.0 * i, 0.0, 0.0])
+        tip = rigs.add_bones(ob, np.add(rigs.ARM, offset), prefix=limb)[-1]
+        target = rigs.make_empty(f"{limb} Target", np.add(offset, (0.6, 0.5, 1.2)))
         constrain(ob, tip, target, name=limb, chain_count=2)
     rigs.updated()
     return ob
 
 
-def told_settings(ob: bpy.types.Object) -> tuple[object, ...]:
-    """Return the settings of all constraints and chains, the pose, and what is animated."""
+def settings_and_animation(ob: bpy.types.Object) -> tuple[object, ...]:
+    """Return the settings of all constraints and chains, the pose, and the keys."""
     data = ob.animation_data
     curves = [*rigs.curves_of(ob), *(data.drivers if data else ())]
     chains = [
-        {name: getattr(chain, name) for name in (*KEPT, "pole_angle", "solver", "stored_pose")}
+        {name: getattr(chain, name) for name in (*SETTINGS, "pole_angle", "solver", "stored_pose")}
         for chain in ob.chain_ik.chains
     ]
-    found = [settings_of(each) for each in ik_constraints(ob)]
+    constraints = [settings_of(item) for item in ik_constraints(ob)]
     paths = [(curve.data_path, [tuple(k.co) for k in curve.keyframe_points]) for curve in curves]
-    return found, chains, rigs.rotations(ob), paths
+    return constraints, chains, rigs.rotations(ob), paths
 
 
-def roll_across(limb: Limb, way: Callable[[bpy.types.EditBone, Vector], Vector]) -> None:
-    """Roll both bones so that their Z axes point some way, told by what is across their bend."""
+def roll_across(limb: Limb, z_of: Callable[[bpy.types.EditBone, Vector], Vector]) -> None:
+    """Roll both bones to the Z axes that a function returns for bone and normal of the bend."""
     with rigs.editing(limb.ob) as edited:
         bones = [edited[name] for name in limb.bones]
         across = bones[0].vector.cross(bones[1].vector)
         for bone in bones:
-            bone.align_roll(way(bone, across))
+            bone.align_roll(z_of(bone, across))
     rigs.updated()
 
 
 def planar(seed: int = 3, **settings: object) -> Limb:
-    """Return a limb whose bones turn about their Z axes to bend, as people build them."""
+    """Return a limb that bends about the Z axes of its bones, as users build limbs."""
     limb = Limb(seed, **settings)
     roll_across(limb, lambda _bone, across: across)
     return limb
 
 
 def played(limb: Limb, frames: Sequence[float] = FRAMES) -> list[np.ndarray]:
-    """Return the joints of a limb at some frames."""
     return [limb.joints(rigs.go_to(frame)) for frame in frames]
 
 
 def assert_played(limb: Limb, expected: list[np.ndarray], frames: Sequence[float] = FRAMES) -> None:
-    for frame, joints, wanted in zip(frames, played(limb, frames), expected, strict=True):
-        gap = np.linalg.norm(joints - wanted, axis=1).max() / limb.length
+    for frame, joints, expected_joints in zip(frames, played(limb, frames), expected, strict=True):
+        gap = np.linalg.norm(joints - expected_joints, axis=1).max() / limb.length
         assert gap <= CLOSE, f"joints {gap:.3g} of the length apart at frame {frame}"

@@ -1,4 +1,4 @@
-"""Bake: keys show what chains did, and nothing else is touched; keys that change bends are told."""
+"""Bake: keys replay the chains and change nothing else; status tells of keys that change bends."""
 
 import bpy
 import numpy as np
@@ -14,12 +14,12 @@ from tests.blender.setups.sliding_rigs import robot
 bake = bpy.ops.pose.chain_ik_bake
 LAST = 12
 SWING = {1: (0.7, 0.3, 2.2), 6: (-0.9, 0.9, 1.8), LAST: (1.2, -0.7, 2.4)}
-# float32 poses, and curves that are read as float32: a share of the chain's length.
-SAME = 1e-6
+# Tolerance of float32 poses and curves, as a share of the chain's length.
+POSE_TOLERANCE = 1e-6
 
 
 def make_tail(count=4, name="Rig", swing=SWING, seed=0, **settings):
-    """Return a rig with a chain of bones whose target is animated, selected."""
+    """Return a selected rig with a chain whose target is animated, and the target."""
     joints, modes = rigs.zigzag(count, seed), settings.pop("modes", "QUATERNION")
     ob = rigs.make_rig(joints, name=name, modes=modes)
     target = rigs.make_empty(f"{name} Target", swing[1])
@@ -30,19 +30,18 @@ def make_tail(count=4, name="Rig", swing=SWING, seed=0, **settings):
 
 
 def played(ob, frames=range(1, LAST + 1)):
-    """Return the evaluated poses, frame by frame."""
     return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in frames])
 
 
 def assert_bakes(ob, **options):
-    """Bake, and check that keys alone then show in any order what the chains had shown."""
+    """Bake, and check that keys alone then play the chains' poses in any order of frames."""
     live, frames = played(ob), range(1, LAST + 1)
     rigs.go_to(5)
     press(bake, **options)
     assert bpy.context.scene.frame_current == 5
     assert all(chain.mute for chain in ob.chain_ik.chains)
-    np.testing.assert_allclose(played(ob, frames), live, atol=4 * SAME)
-    np.testing.assert_allclose(played(ob, reversed(frames)), live[::-1], atol=4 * SAME)
+    np.testing.assert_allclose(played(ob, frames), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(played(ob, reversed(frames)), live[::-1], atol=4 * POSE_TOLERANCE)
 
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE"])
@@ -66,15 +65,15 @@ def test_limbs_that_turn_right_round_are_keyed_without_jumps_also_bones_that_cha
     angles = np.linspace(0.1, 6.2, LAST)
     for tip, distance in (("Bone.1", 1.5), ("Thumb.0", 1.9))[: 1 + is_shared]:
         target = rigs.make_empty()
-        ways = [(distance * np.cos(a), distance * np.sin(a), 0.1) for a in angles]
-        rigs.key(target, "location", {i + 1: way for i, way in enumerate(ways)})
-        # The channels of a bone that chains share are told twice, and made even once.
+        places = [(distance * np.cos(a), distance * np.sin(a), 0.1) for a in angles]
+        rigs.key(target, "location", {i + 1: place for i, place in enumerate(places)})
+        # Two chains report the channels of a shared bone; jumps are removed only once.
         rigs.add_chain(ob, tip, target, solver="NEWTON" if is_shared else "TWO_BONE")
     select_objects(active=ob)
     assert_bakes(ob, which="ALL")
     values = {channel: np.array(keys)[:, 1] for channel, keys in keys_of(ob).items()}
-    # A twelfth of a turn a frame.
-    assert max(np.abs(np.diff(each)).max() for each in values.values()) < 1.5
+    # The limb turns by about a twelfth of a full turn in each frame.
+    assert max(np.abs(np.diff(rows)).max() for rows in values.values()) < 1.5
     for bone in ob.pose.bones if is_shared else ():
         turns = np.array([values[bone.path_from_id("rotation_quaternion"), i] for i in range(4)])
         assert ((turns[:, 1:] * turns[:, :-1]).sum(axis=0) > 0.0).all(), bone.name
@@ -104,9 +103,9 @@ def test_locked_channels_get_no_keys_and_joints_hold_in_the_keys():
     ob.pose.bones["Bone.1"].lock_rotation = (True, False, True)
     rigs.change(ob.pose.bones["Bone.2"], lock_rotation=(True, True, True))
     assert_bakes(ob)
-    found = {(path.split('"')[1], index) for path, index in keys_of(ob)}
-    assert {index for bone, index in found if bone == "Bone.1"} == {1}
-    assert not [index for bone, index in found if bone == "Bone.2"]
+    keyed = {(path.split('"')[1], index) for path, index in keys_of(ob)}
+    assert {index for bone, index in keyed if bone == "Bone.1"} == {1}
+    assert not [index for bone, index in keyed if bone == "Bone.2"]
 
 
 def test_other_keys_stay_and_those_in_the_range_are_replaced():
@@ -119,7 +118,7 @@ def test_other_keys_stay_and_those_in_the_range_are_replaced():
             ob.keyframe_insert(f'pose.bones["{bone.name}"].scale', frame=frame)
     ob.keyframe_insert('pose.bones["Bone.2"].rotation_euler', frame=5.5)
     rigs.key(ob, "location", {1: (0, 0, 0), LAST: (0.1, 0, 0)})
-    # These keep curves from playing.
+    # Muted curves and modifiers would keep the new keys from playing.
     rigs.curves_of(ob)[0].mute = True
     rigs.curves_of(ob)[1].modifiers.new("NOISE")
     select_objects(active=ob)
@@ -136,7 +135,7 @@ def test_other_keys_stay_and_those_in_the_range_are_replaced():
     assert set(before) <= set(keys_of(ob))
 
 
-def test_the_active_chain_alone_or_all_but_those_that_are_idle_in_the_whole_range():
+def test_bake_keys_the_active_chain_or_all_that_are_not_idle_in_the_whole_range():
     ob, target = make_tail()
     for i, limb in enumerate(("Arm", "Leg")):
         rigs.add_bones(ob, rigs.zigzag(2) + np.array([3 + 2 * i, 0, 0]), prefix=limb)
@@ -159,7 +158,7 @@ def test_the_active_chain_alone_or_all_but_those_that_are_idle_in_the_whole_rang
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, True]
     assert before.items() <= keys_of(ob).items()
     assert not [path for path, _ in keys_of(ob) if "Arm.1" in path or "Leg" in path]
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
     rigs.go_to(LAST + 1)
     assert not any(chain.mute for chain in list(ob.chain_ik.chains)[1:])
     assert ob.chain_ik.chains[1].influence == 1.0
@@ -169,11 +168,11 @@ def test_the_active_chain_alone_or_all_but_those_that_are_idle_in_the_whole_rang
 def test_an_action_that_other_objects_use_gets_a_slot_of_its_own():
     ob, target = make_tail()
     action = target.animation_data.action
-    kept = keys_of(target)
+    before = keys_of(target)
     ob.animation_data_create().action = action
     ob.animation_data.action_slot = None
     assert_bakes(ob)
-    assert keys_of(target) == kept
+    assert keys_of(target) == before
     assert ob.animation_data.action_slot != target.animation_data.action_slot
 
 
@@ -183,14 +182,14 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     with rigs.changed(bpy.context.scene.chain_ik, use_live=False):
         assert "turn it on" in refusal(bake)
     chain, nothing = ob.chain_ik.chains[0], "Chain 'Chain' moves nothing in this range"
-    for owner, name, value, said in (
+    for owner, name, value, text in (
         (chain, "target", None, "choose an object"),
         (ob.data, "pose_position", "REST", f"{nothing}: Not solved: the armature shows its rest"),
         (chain, "mute", True, "unmute it"),
         (chain, "influence", 0.0, f"{nothing}: FK: pose the bones, influence is zero."),
     ):
         with rigs.changed(owner, **{name: value}):
-            assert said in refusal(bake)
+            assert text in refusal(bake)
     rigs.change(chain, mute=True)
     assert "unmute those" in refusal(bake, which="ALL")
     rigs.change(chain, mute=False)
@@ -223,27 +222,27 @@ def test_blender_s_bake_action_keys_what_live_chains_do(visual_keying):
     bpy.ops.nla.bake(
         frame_start=1, frame_end=LAST, visual_keying=visual_keying, bake_types={"POSE"}
     )
-    # First the chain beside its keys; muted, the keys play alone, wherever the target is.
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    # First the chain plays with its keys. Muted, the keys play alone, without the target.
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
     ob.chain_ik.chains[0].mute = True
     target.animation_data_clear()
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
 
 
-TOLD = "The chain starts from the keys of its bones, so it bends another way at other frames"
-SWUNG = {1: (0.9, 0.3, 2.2), 12: (-1.2, 0.9, 1.4)}
+WARNING = "The chain starts from the keys of its bones, so it bends another way at other frames"
+WIDE_SWING = {1: (0.9, 0.3, 2.2), 12: (-1.2, 0.9, 1.4)}
 
 
-def make_swung_tail(count=6, **settings):
-    """Return a tail whose target is animated, its bones selected, at the first frame."""
-    ob, _ = make_tail(count, swing=SWUNG, seed=count, **settings)
+def make_swinging_tail(count=6, **settings):
+    """Return a tail at its first frame, with an animated target; all its bones are selected."""
+    ob, _ = make_tail(count, swing=WIDE_SWING, seed=count, **settings)
     rigs.go_to(1)
     select_bones(ob, [bone.name for bone in ob.pose.bones])
     return ob
 
 
 def key_selected(channel="rotation_quaternion"):
-    """Key the selected bones, as I does in the viewport."""
+    """Key the selected bones, as the I key does in the viewport."""
     for bone in bpy.context.selected_pose_bones:
         bone.keyframe_insert(channel)
     rigs.updated()
@@ -253,77 +252,77 @@ def status(ob):
     return ob.chain_ik.chains[0].status
 
 
-def test_keying_all_bones_of_a_long_chain_changes_its_bends_and_is_told_until_they_are_deleted():
-    ob = make_swung_tail()
+def test_keys_of_all_bones_of_a_long_chain_change_its_bends_and_are_told_until_deleted():
+    ob = make_swinging_tail()
     here, elsewhere = rigs.pose(ob), rigs.pose(ob, rigs.go_to(12))
     rigs.go_to(1)
-    assert TOLD not in status(ob)
+    assert WARNING not in status(ob)
     key_selected()
     assert status(ob).startswith("Reached")
-    assert TOLD in status(ob)
+    assert WARNING in status(ob)
     np.testing.assert_allclose(rigs.pose(ob), here, atol=1e-5)
     assert np.abs(rigs.pose(ob, rigs.go_to(12)) - elsewhere).max() > 0.01
-    assert TOLD not in status(ob)
+    assert WARNING not in status(ob)
     rigs.go_to(1)
-    assert TOLD in status(ob)
+    assert WARNING in status(ob)
     for bone in ob.pose.bones:
         bone.keyframe_delete("rotation_quaternion")
     rigs.updated()
-    assert TOLD not in status(ob)
+    assert WARNING not in status(ob)
 
 
-def test_nothing_is_told_of_limbs_whose_bones_but_the_hand_or_foot_are_two(rigify):
+def test_nothing_is_told_of_limbs_of_two_bones_and_a_hand_or_foot(rigify):
     ob = make_character("human")
     select_bones(ob, [bone.name for bone in ob.pose.bones])
     key_selected()
     assert len(ob.chain_ik.chains) > 6
-    assert [chain.name for chain in ob.chain_ik.chains if TOLD in chain.status] == []
-    # A tip that takes the target's rotation does not bend, but for a weight of zero.
-    assert [told_of(tip=True, **many) for many in ({"count": 3}, {"count": 4})] == [False, True]
-    assert told_of(tip=True, count=3, orient_weight=0.0)
+    assert [chain.name for chain in ob.chain_ik.chains if WARNING in chain.status] == []
+    # A tip that takes the target's rotation does not bend, unless its weight is zero.
+    assert [has_warning(tip=True, count=count) for count in (3, 4)] == [False, True]
+    assert has_warning(tip=True, count=3, orient_weight=0.0)
 
 
-def told_of(*, tip, **settings):
-    """Tell whether keys of all bones of a tail are told, whose tip may turn with the target."""
-    ob = make_swung_tail(use_rotation=tip, rotation_bone="TIP", **settings)
+def has_warning(*, tip, **settings):
+    """Return whether keys of all bones of a tail give the warning; ``tip`` also turns its tip."""
+    ob = make_swinging_tail(use_rotation=tip, rotation_bone="TIP", **settings)
     key_selected()
-    return TOLD in status(ob)
+    return WARNING in status(ob)
 
 
 def test_nothing_is_told_of_keys_of_a_motion():
-    ob = make_swung_tail()
+    ob = make_swinging_tail()
     press(bpy.ops.pose.chain_ik_bake, mute=True)
     rigs.go_to(4)
     rigs.change(ob.chain_ik.chains[0], mute=False)
     assert status(ob).startswith("Reached")
-    assert TOLD not in status(ob)
-    # Nor where a pose is keyed at two frames, as clips are.
-    ob = make_swung_tail()
+    assert WARNING not in status(ob)
+    # A pose with keys at two frames is part of a clip.
+    ob = make_swinging_tail()
     for frame in (1, 12):
         rigs.key_rotations(ob, frame)
     rigs.go_to(12)
-    assert TOLD not in status(ob)
+    assert WARNING not in status(ob)
 
 
-def test_nothing_is_told_of_keys_that_change_no_bend_of_some_bones_and_of_what_switch_has_keyed():
+def test_nothing_is_told_of_harmless_keys_of_keys_of_some_bones_and_of_the_switch():
     for settings, channel in (
         ({"count": 2}, "rotation_quaternion"),
         ({"start_from": "REST"}, "rotation_quaternion"),
         ({"solver": "FOLLOW"}, "rotation_quaternion"),
         ({}, "location"),
     ):
-        ob = make_swung_tail(**settings)
+        ob = make_swinging_tail(**settings)
         key_selected(channel)
-        assert TOLD not in status(ob)
-    ob = make_swung_tail()
+        assert WARNING not in status(ob)
+    ob = make_swinging_tail()
     select_bones(ob, ["Bone.0", "Bone.1"])
     key_selected()
-    assert TOLD not in status(ob)
+    assert WARNING not in status(ob)
     rigs.go_to(6)
     press(bpy.ops.pose.chain_ik_switch)
     for frame in (6, 5):
         rigs.go_to(frame)
-        assert TOLD not in status(ob)
+        assert WARNING not in status(ob)
     rigs.go_to(9)
     press(bpy.ops.pose.chain_ik_switch)
-    assert TOLD not in status(ob)
+    assert WARNING not in status(ob)

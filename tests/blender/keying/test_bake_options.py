@@ -1,4 +1,4 @@
-"""Bake: its options, and in steps, as a window does it: given up, failed, disturbed, very long."""
+"""Bake: its options, and bakes in steps, as in a window, that stop, fail or run very long."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from blender_ik_addon.rig.clips.whole_clip_bake import Keying
 from blender_ik_addon.rig.clips.whole_clip_bake import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
-from tests.blender.keying.test_bake import LAST, SAME, SWING, make_tail, played
+from tests.blender.keying.test_bake import LAST, POSE_TOLERANCE, SWING, make_tail, played
 from tests.blender.live.test_registration import resident_memory
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import give_action
@@ -28,13 +28,13 @@ LONG = 40
 
 
 def make_rope(name="Rope"):
-    """Return a rig that is dragged, and so depends on the frames before, selected."""
-    ways = {1: (0, 0, 5), 5: (3, 0, 3), LAST: (-2, 1, 4)}
-    return make_tail(5, name, ways, seed=7, solver="FOLLOW")
+    """Return a selected rig that is dragged, so it depends on the frames before, and its target."""
+    places = {1: (0, 0, 5), 5: (3, 0, 3), LAST: (-2, 1, 4)}
+    return make_tail(5, name, places, seed=7, solver="FOLLOW")
 
 
 def make_two():
-    """Return a rig with two chains, a bone to follow, and their target objects; all keyed."""
+    """Return a rig with two chains and an object as target; it and a target bone have keys."""
     ob, target = make_tail()
     rigs.add_bones(ob, rigs.zigzag(2) + np.array([3, 0, 0]), prefix="Arm")
     rigs.add_bones(ob, [(3, 0, 2), (3, 0, 2.5)], prefix="Control", modes="XYZ")
@@ -54,14 +54,14 @@ def frames_of(ob):
 
 
 @pytest.mark.parametrize(("step", "keyed"), [(2, [1, 3, 5, 7, 9, 11, 12]), (1000, [1, 12])])
-def test_every_so_many_frames_and_the_last_one_are_keyed(step, keyed):
+def test_every_nth_frame_and_the_last_one_are_keyed(step, keyed):
     ob, _ = make_tail(modes="XYZ")
     path = 'pose.bones["Bone.1"].rotation_euler'
     rigs.key(ob, path, {-4: (1, 0, 0), 6: (1, 1, 0), 30: (0, 1, 0)})
     live = played(ob, keyed)
     press(bake, step=step)
     assert frames_of(ob) == {tuple(keyed), (-4, *keyed, 30)}
-    np.testing.assert_allclose(played(ob, keyed), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob, keyed), live, atol=4 * POSE_TOLERANCE)
     ob.chain_ik.chains[0].mute = False
     press(bake, step=3, frame_start=20, frame_end=20)
     assert frames_of(ob) == {(*keyed, 20), (-4, *keyed, 20, 30)}
@@ -96,7 +96,7 @@ def test_selected_chains_are_those_of_selected_bones_and_targets():
     assert refusal(bake, which="SELECTED").startswith("No live chain is selected")
 
 
-def test_the_dialog_proposes_the_chains_of_a_body_else_those_selected_where_they_are_several():
+def test_the_dialog_proposes_the_chains_of_a_body_or_several_selected_chains():
     ob, _ = make_two()
     select_bones(ob, ["Control.0"])
     assert proposed_chains(bpy.context) == "ACTIVE"
@@ -108,8 +108,8 @@ def test_the_dialog_proposes_the_chains_of_a_body_else_those_selected_where_they
 
 def test_a_new_action_plays_everything_and_the_old_one_stays_with_the_slots_of_others():
     ob, target = make_two()
-    before, of_target, old = keys_of(ob), keys_of(target), ob.animation_data.action
-    others = {target: of_target}
+    before, target_keys, old = keys_of(ob), keys_of(target), ob.animation_data.action
+    others = {target: target_keys}
     if hasattr(old, "slots"):
         other = rigs.make_empty("Other")
         other.animation_data_create().action = old
@@ -120,14 +120,14 @@ def test_a_new_action_plays_everything_and_the_old_one_stays_with_the_slots_of_o
     press(bake, which="ALL", action="NEW")
     new = ob.animation_data.action
     assert (new.name, old.name != new.name) == ("Rig Baked", True)
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
     keys = keys_of(ob)
     assert {channel: keys[channel] for channel in before} == before
     assert baked_bones(ob) == {"Bone", "Arm"}
-    assert {each: keys_of(each) for each in others} == others
+    assert {owner: keys_of(owner) for owner in others} == others
     if hasattr(old, "slots"):
-        assert [each.identifier for each in new.slots] == [ob.animation_data.action_slot.identifier]
-    # What stands in the old one, and that it is saved.
+        assert [slot.identifier for slot in new.slots] == [ob.animation_data.action_slot.identifier]
+    # The old action has its keys, and a fake user so that it is saved.
     give_action(ob, old)
     assert keys_of(ob) == before
     assert old.use_fake_user
@@ -140,10 +140,10 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
     bpy.data.libraries.write(str(tmp_path / "library.blend"), {action})
     ob.animation_data.action = None
     bpy.data.actions.remove(action)
-    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
-        wanted.actions = [name]
-    give_action(ob, wanted.actions[0])
-    # Where nothing is baked it is told as well.
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, loaded):
+        loaded.actions = [name]
+    give_action(ob, loaded.actions[0])
+    # Buttons that bake nothing refuse as well.
     for press_button in (bake, bpy.ops.pose.chain_ik_switch):
         assert refusal(press_button) == (
             f"The action '{name}' is linked, so it takes no keys: make it local, or give the"
@@ -154,18 +154,18 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
     assert ob.animation_data.action.library is None
     keys = keys_of(ob)
     assert {channel: keys[channel] for channel in before} == before
-    np.testing.assert_allclose(played(ob), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
 
 
 def channels(ob, frames):
-    """Return rotations (f, n, 4), locations in lengths of bones and scales (f, n, 3), as played."""
-    found = []
+    """Return played rotations (f, n, 4), locations in bone lengths and scales (f, n, 3)."""
+    rows = []
     for frame in frames:
         rigs.go_to(frame)
-        found.append(
+        rows.append(
             [(*b.matrix_basis.to_quaternion(), *b.location, *b.scale) for b in ob.pose.bones]
         )
-    turns, shifts, scales = np.split(np.array(found), (4, 7), axis=-1)
+    turns, shifts, scales = np.split(np.array(rows), (4, 7), axis=-1)
     return turns, shifts / np.array([bone.length for bone in ob.data.bones])[:, None], scales
 
 
@@ -173,16 +173,16 @@ def count_of_keys(ob):
     return sum(len(keys) for keys in keys_of(ob).values())
 
 
-def make_swinging(mode):
-    """Return what makes a tail of bones in a rotation mode."""
+def tail_maker(mode):
+    """Return a function that makes a tail of bones in a rotation mode."""
     swing = {1: (0.7, 0.3, 2.2), 20: (-0.9, 0.9, 1.8), LONG: (1.2, -0.7, 2.4)}
     return lambda name: make_tail(name=name, modes=mode, swing=swing)[0]
 
 
 def make_robot(name):
     ob, target, _ = robot(name=name)
-    ways = {1: place(0.2), 20: place(-0.3, bend=1.5), LONG: place(0.4, turn=2.0)}
-    rigs.key(target, "location", ways)
+    places = {1: place(0.2), 20: place(-0.3, bend=1.5), LONG: place(0.4, turn=2.0)}
+    rigs.key(target, "location", places)
     return ob
 
 
@@ -197,25 +197,25 @@ def make_stretchy(name):
 @pytest.mark.parametrize(
     ("make", "tolerance"),
     [
-        (make_swinging("QUATERNION"), 0.002),
-        (make_swinging("XYZ"), 0.05),
-        (make_swinging("AXIS_ANGLE"), 0.05),
+        (tail_maker("QUATERNION"), 0.002),
+        (tail_maker("XYZ"), 0.05),
+        (tail_maker("AXIS_ANGLE"), 0.05),
         (make_robot, 0.02),
         (make_stretchy, 0.002),
     ],
 )
 def test_keys_left_out_turn_move_and_grow_no_bone_by_more_than_the_tolerance(make, tolerance):
     frames = range(1, LONG + 1)
-    # Each is solved alone.
+    # Each rig is baked before the other is solved.
     whole = make("Whole")
     select_objects(active=whole)
     press(bake, frame_end=LONG)
     ob = make("Reduced")
     select_objects(active=ob)
     press(bake, frame_end=LONG, tolerance=tolerance)
-    ours, theirs = channels(ob, frames), channels(whole, frames)
-    off = [angles_between(ours[0], theirs[0]).max()]
-    off += [np.linalg.norm(a - b, axis=-1).max() for a, b in zip(ours[1:], theirs[1:], strict=True)]
+    some, full = channels(ob, frames), channels(whole, frames)
+    off = [angles_between(some[0], full[0]).max()]
+    off += [np.linalg.norm(a - b, axis=-1).max() for a, b in zip(some[1:], full[1:], strict=True)]
     # Channels are float32.
     assert max(off) <= tolerance + 2e-6
     assert max(off) > 0.2 * tolerance
@@ -223,12 +223,12 @@ def test_keys_left_out_turn_move_and_grow_no_bone_by_more_than_the_tolerance(mak
     by_path = {}
     for (path, _), keys in keys_of(ob).items():
         by_path.setdefault(path, set()).add(tuple(x for x, _ in keys))
-    # The channels of a rotation have keys at the same frames, the first and the last among them.
-    assert all(len(each) == 1 for path, each in by_path.items() if "rotation" in path)
-    assert all(keys[0] == 1 and keys[-1] == LONG for each in by_path.values() for keys in each)
+    # The channels of a rotation have keys at the same frames, including the first and the last.
+    assert all(len(rows) == 1 for path, rows in by_path.items() if "rotation" in path)
+    assert all(keys[0] == 1 and keys[-1] == LONG for rows in by_path.values() for keys in rows)
 
 
-def test_what_was_asked_for_last_time_is_not_remembered():
+def test_options_of_the_last_bake_are_not_remembered():
     ob, _ = make_tail()
     live = played(ob, [1, LAST])
     press(bake, step=3, tolerance=0.5, action="NEW", mute=False)
@@ -238,11 +238,11 @@ def test_what_was_asked_for_last_time_is_not_remembered():
     assert frames_of(ob) == {tuple(range(1, LAST + 1))}
     assert ob.animation_data.action == action
     assert ob.chain_ik.chains[0].mute
-    np.testing.assert_allclose(played(ob, [1, LAST]), live, atol=4 * SAME)
+    np.testing.assert_allclose(played(ob, [1, LAST]), live, atol=4 * POSE_TOLERANCE)
 
 
 def make_easing():
-    """Return a rig with a chain that eases toward a moving target, selected."""
+    """Return a selected rig with a chain that eases toward a moving target, and the target."""
     ob, target, chain = make_pulled(5, (1.8, 2.0, 1.5), stiffness_root=2.0, stiffness_tip=0.5)
     give(chain, ease=0.25, use_gradual=True)
     rigs.key(target, "location", {1: (1.8, 2.0, 1.5), 6: (-1, 1.5, 2.5), LAST: (1, 1, 3)})
@@ -251,18 +251,18 @@ def make_easing():
 
 
 def in_steps(ob, frames=range(1, LAST + 1)):
-    """Return the steps of a bake of the first chain, as a window does them."""
+    """Return the steps of a bake of the first chain, which a window runs one by one."""
     settings = ob.chain_ik.chains[0]
     return bake_in_steps(bpy.context.scene, ob, {0: chain_spec(settings)}, frames, Keying())
 
 
 @pytest.mark.parametrize(("make", "steps"), [(make_tail, LAST), (make_rope, 5), (make_easing, 5)])
-def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
+def test_a_bake_that_is_stopped_leaves_everything_as_it_was(make, steps):
     ob, _ = make()
     rigs.key_bones(ob, frames=(20, 30))
     for frame in range(1, 5):
         rigs.go_to(frame)
-    before, of_bones, pose = (state(), keys_of(ob)), rigs.channels(ob), rigs.pose(ob)
+    before, channels_before, pose = (state(), keys_of(ob)), rigs.channels(ob), rigs.pose(ob)
     work = in_steps(ob, range(2, 2 + LAST))
     for _ in range(steps):
         next(work)
@@ -270,14 +270,14 @@ def test_a_bake_that_is_given_up_leaves_everything_as_it_was(make, steps):
     rigs.updated()
     assert bpy.context.scene.frame_current == 4
     assert (state(), keys_of(ob)) == before
-    assert rigs.channels(ob) == of_bones
+    assert rigs.channels(ob) == channels_before
     np.testing.assert_array_equal(rigs.pose(ob), pose)
-    # And it plays on as if nothing had been.
-    on = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
+    # It goes on playing as if no bake had started.
+    continued = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
     for frame in range(1, 5):
         rigs.go_to(frame)
     expected = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
-    np.testing.assert_allclose(on, expected, atol=SAME)
+    np.testing.assert_allclose(continued, expected, atol=POSE_TOLERANCE)
 
 
 def test_a_bake_that_fails_in_the_middle_leaves_everything_as_it_was():
@@ -316,16 +316,16 @@ def test_a_bake_of_what_has_changed_meanwhile_is_refused(what):
     for _ in range(3):
         next(work)
     CHANGES[what](ob)
-    told = "Live is off" if what == "live" else "has changed during the bake, so nothing"
-    with pytest.raises(RigError, match=told):
+    text = "Live is off" if what == "live" else "has changed during the bake, so nothing"
+    with pytest.raises(RigError, match=text):
         next(work)
-    assert not [each for each in bpy.data.actions if each.name.startswith("Rig Baked")]
+    assert not [action for action in bpy.data.actions if action.name.startswith("Rig Baked")]
     work.close()
 
 
 @pytest.mark.parametrize("method", ["FRAMES", "CLIP"])
 def test_keys_are_read_no_more_often_in_more_frames(monkeypatch, method):
-    # There is a key a frame, so reading them at each takes time that grows with the square.
+    # Every frame has keys, so reading all keys at each frame would take quadratic time.
     ob, _ = make_tail()
     rigs.key_bones(ob, frames=range(1, LAST + 1))
     read = noted(monkeypatch, animation, "read_floats")
@@ -345,12 +345,12 @@ def test_three_thousand_frames_need_no_more_memory_than_a_thousand():
     ob, target = make_tail(2)
     rigs.key(target, "location", {1: SWING[1], 1000: SWING[6], last: SWING[LAST]})
     work = in_steps(ob, range(1, last + 1))
-    found = []
+    samples = []
     for frame in work:
         if frame % warm == 0:
-            found.append(2**20 * resident_memory())
-    # Once the last page of the values is touched it is all that they take.
+            samples.append(2**20 * resident_memory())
+    # The baked values take at most this many bytes, once all their pages are touched.
     values = last * 8 * 8
-    assert len(found) == last // warm
-    assert found[-1] - found[0] < values + 500_000
+    assert len(samples) == last // warm
+    assert samples[-1] - samples[0] < values + 500_000
     assert {len(keys) for keys in keys_of(ob).values()} == {last}

@@ -1,4 +1,4 @@
-"""Blender's IK constraints become chains and back: no pose moves, settings stay or are told."""
+"""Blender's IK constraints become chains and back: poses stay, lost settings are reported."""
 
 import re
 
@@ -33,7 +33,7 @@ OTHER_BENDS = "the tip is the same, but the bends differ"
 def test_every_joint_of_two_bones_stays_where_it_is_wherever_the_target_is(seed, kind):
     limb = Limb(seed)
     if kind == "knee":
-        # Its second bone is a hinge across the bend, with a range.
+        # The second bone is a hinge across the bend, with limits.
         roll_across(limb, lambda bone, across: bone.vector.cross(across))
         knee = limb.ob.pose.bones[limb.bones[1]]
         knee.rotation_mode, knee.rotation_euler = "XYZ", (0.2, 0.0, 0.0)
@@ -44,10 +44,10 @@ def test_every_joint_of_two_bones_stays_where_it_is_wherever_the_target_is(seed,
     else:
         limb.constrain()
     rng, root = make_rng(7), rigs.head(limb.ob, limb.bones[0])
-    ways = rng.normal(size=(4, 3))
-    ways *= limb.length * rng.uniform(0.5, 0.9, (4, 1)) / np.linalg.norm(ways, axis=1)[:, None]
+    points = rng.normal(size=(4, 3))
+    points *= limb.length * rng.uniform(0.5, 0.9, (4, 1)) / np.linalg.norm(points, axis=1)[:, None]
     frames = (FRAMES[0], FRAMES[2], FRAMES[3], FRAMES[4])
-    rigs.key(limb.target, "location", dict(zip(frames, ways + root, strict=True)))
+    rigs.key(limb.target, "location", dict(zip(frames, points + root, strict=True)))
     expected = played(limb)
     turned = rigs.pose(limb.ob)[:, :3, :3]
     (to_constraints if is_chain else to_chains)(limb.ob)
@@ -56,7 +56,7 @@ def test_every_joint_of_two_bones_stays_where_it_is_wherever_the_target_is(seed,
         assert limb.chain.solver == "TWO_BONE"
         assert limb.chain.use_limits
         if kind == "constraint":
-            # A knee that stands straight may bend to either side: its joints are the same.
+            # A straight knee may bend to either side with the same joints.
             np.testing.assert_allclose(rigs.pose(limb.ob)[:, :3, :3], turned, atol=2e-3)
     assert_played(limb, expected)
 
@@ -91,7 +91,7 @@ def test_long_chains_keep_their_tip_and_tell_how_far_their_joints_are_apart(
 
 
 def test_where_the_constraint_stops_short_the_tip_is_told_as_well(capfd):
-    # Straight on its own axis, where the constraint finds no way to bend.
+    # The target lies on the axis of the straight chain, so the constraint finds no bend.
     ob = rigs.make_rig([(0.0, 0.0, z) for z in range(4)])
     constrain(ob, "Bone.2", rigs.make_empty("Target", (0.0, 0.0, 1.5)), name="Leg")
     to_chains(ob, "Bone.2")
@@ -99,7 +99,7 @@ def test_where_the_constraint_stops_short_the_tip_is_told_as_well(capfd):
     assert "Warning: Chain 'Leg' (3 bones): the tip is 1.5 m off, joints are up to 1.5 m" in text
 
 
-def test_a_muted_constraint_is_told_its_pole_angle_without_ever_being_solved():
+def test_a_muted_constraint_gives_its_chain_the_pole_angle_without_being_solved():
     limb = Limb(2)
     limb.constrain()
     expected = limb.joints()
@@ -219,7 +219,7 @@ def test_there_and_back_a_constraint_has_the_same_settings_again(settings, use_p
     limb = Limb(5, 2, use_pole=use_pole)
     turned = rigs.rotations(limb.ob)
     limb.constrain(**settings)
-    # Without its tip a constraint turns the parent: the bone that holds it is then another one.
+    # Without its tip, a constraint turns the parent; another bone then holds the constraint.
     before, joints = settings_of(limb.constraint), limb.joints()
     to_chains(limb.ob)
     assert "use_rotation" in settings or "use_tail" in settings or limb.apart(joints) <= CLOSE
@@ -233,7 +233,7 @@ def test_there_and_back_a_constraint_has_the_same_settings_again(settings, use_p
     assert after == before
     assert limb.apart(joints) <= CLOSE
     if use_pole:
-        # Below the constraint bones are turned as they were.
+        # The rotation channels under the constraint are the ones from before.
         assert rigs.rotations(limb.ob) == turned
         assert ("Warning" in capfd.readouterr().out) == ("use_rotation" in settings)
     assert not limb.ob.chain_ik.chains
@@ -243,9 +243,9 @@ def test_what_has_no_counterpart_is_told_by_name(capfd):
     limb = Limb(3)
     limb.constrain(name="Arm", reference_axis="TARGET", lock_location_x=False)
     to_chains(limb.ob)
-    told = "Warning: Chain 'Arm': a chain has no Axis Reference, no Lock X Pos; they were dropped."
-    assert told in capfd.readouterr().out
-    for settings, told in (
+    text = "Warning: Chain 'Arm': a chain has no Axis Reference, no Lock X Pos; they were dropped."
+    assert text in capfd.readouterr().out
+    for settings, text in (
         ({"soft_distance": 0.1}, "no Soft Distance; it was dropped."),
         (
             {"solver": "FABRIK", "start_from": "REST", "tolerance": 0.01, "negative_scale": "KEEP"},
@@ -255,7 +255,7 @@ def test_what_has_no_counterpart_is_told_by_name(capfd):
     ):
         rigs.change(limb.chain, **settings)
         to_constraints(limb.ob)
-        assert f"Warning: Chain 'Arm': the constraint has {told}" in capfd.readouterr().out
+        assert f"Warning: Chain 'Arm': the constraint has {text}" in capfd.readouterr().out
         to_chains(limb.ob)
 
 
@@ -265,8 +265,8 @@ def test_while_live_is_off_it_says_that_chains_stand_still(capfd):
     bpy.context.scene.chain_ik.use_live = False
     before = limb.joints()
     to_chains(limb.ob)
-    told = capfd.readouterr().out
-    assert "Live is off, so chains stand still: switch it on." in told
-    assert "apart" not in told
+    output = capfd.readouterr().out
+    assert "Live is off, so chains stand still: switch it on." in output
+    assert "apart" not in output
     rigs.change(bpy.context.scene.chain_ik, use_live=True)
     assert limb.apart(before) <= 1e-3

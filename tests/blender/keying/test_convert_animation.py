@@ -1,6 +1,6 @@
-"""Keys, drivers and keying sets go along when constraints become chains, and come back.
+"""Keys, drivers and keying sets follow the conversion of constraints to chains and back.
 
-Of poses at keyed frames it is told how far they are apart; all else stays as it was.
+A message gives the difference between poses at keyed frames; all other data stays.
 """
 
 import re
@@ -21,9 +21,9 @@ from tests.blender.keying.converted_rigs import (
     ik_constraints,
     planar,
     played,
+    settings_and_animation,
     to_chains,
     to_constraints,
-    told_settings,
     two_limbs,
 )
 from tests.blender.setups import rigs
@@ -32,14 +32,14 @@ from tests.blender.setups.selecting import press, refusal, select_bones, select_
 
 
 def points_of(curve: bpy.types.FCurve) -> list[tuple[float, ...]]:
-    """Return keys and handles of a curve, rounded to what float32 keeps."""
+    """Return keys and handles of a curve, rounded because they are float32."""
     return [
         tuple(np.round((*key.co, *key.handle_left, *key.handle_right), 4))
         for key in curve.keyframe_points
     ]
 
 
-# Last the eye of a constraint, which becomes mute.
+# The last entry is the eye of a constraint (``enabled``), which becomes ``mute``.
 KEYS: tuple[dict[str, dict[float, object]], ...] = (
     {"pole_angle": {1: 0.2, 10: 0.4, 20: 0.1}, "mute": {1: False, 10: True, 18: False}},
     {"influence": {1: 0.0, 10: 1.0, 20: 0.3}, "weight": {1: 0.2, 20: 0.9}},
@@ -96,14 +96,14 @@ def test_keys_of_a_chain_play_on_the_constraint_and_those_of_other_chains_stay_t
 
 
 def slide(limb: Limb, value: float) -> np.ndarray:
-    """Set the property that drives a limb's setting, and return its joints."""
+    """Set the property that drives a setting of a limb, and return the joints."""
     limb.ob["slider"] = value
     rigs.tagged(limb.ob)
     return limb.joints()
 
 
 def drive(limb: Limb, name: str, expression: str = "value * 2 + 0.1") -> bpy.types.FCurve:
-    """Have a custom property of the object drive a setting of the constraint."""
+    """Drive a setting of the constraint by a custom property of the object."""
     limb.ob["slider"] = 0.3
     curve = read_by(limb.constraint, name, limb.ob, '["slider"]')
     curve.driver.variables[0].name = "value"
@@ -118,7 +118,7 @@ def driver_of(limb: Limb) -> bpy.types.FCurve:
 
 
 def without_keys(curve: bpy.types.FCurve) -> None:
-    """Leave a driver neither keys nor modifiers, whichever this Blender adds by itself."""
+    """Remove keys and modifiers of a driver: Blender versions differ in which of them they add."""
     curve.keyframe_points.clear()
     for modifier in list(curve.modifiers):
         curve.modifiers.remove(modifier)
@@ -149,15 +149,15 @@ SHAPES: dict[str, Callable[[bpy.types.FCurve], None]] = {
 }
 
 
-# Drivers and modifiers are offset alone, which is exact for limbs that stand straight without IK.
-STRAIGHT = {"turn": 0.02, "bend": 0.15}
+# Drivers and modifiers get only an offset; that is exact for limbs that are straight without IK.
+NEARLY_STRAIGHT = {"turn": 0.02, "bend": 0.15}
 
 
 @pytest.mark.parametrize(
     ("name", "shape"), [("influence", "polynomial"), *(("pole_angle", shape) for shape in SHAPES)]
 )
 def test_a_driver_drives_the_chain_as_it_did_the_constraint_and_comes_back(name, shape):
-    limb = planar(**STRAIGHT)
+    limb = planar(**NEARLY_STRAIGHT)
     limb.constrain(pole_angle=0.3)
     SHAPES[shape](drive(limb, name))
     curve = driver_of(limb)
@@ -168,10 +168,10 @@ def test_a_driver_drives_the_chain_as_it_did_the_constraint_and_comes_back(name,
         curve = driver_of(limb)
         assert (curve.data_path, source_of(curve)) == (f"{owner}.{name}", '["slider"]')
         assert (curve.driver.expression, curve.driver.variables[0].name) == (expression, "value")
-        for value, wanted in zip((0.0, 0.2, 0.4), joints, strict=True):
+        for value, expected in zip((0.0, 0.2, 0.4), joints, strict=True):
             slide(limb, value)
-            assert limb.apart(wanted) <= CLOSE
-    # A driver without a curve keeps the polynomial that has offset it.
+            assert limb.apart(expected) <= CLOSE
+    # A driver without a curve keeps the polynomial modifier that gives its offset.
     assert len(curve.modifiers) == modifiers + (shape == "bare")
     np.testing.assert_allclose(points_of(curve), points, atol=2e-4)
 
@@ -212,7 +212,7 @@ def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
     to_constraints(limb.ob)
     offset = limb.constraint.pole_angle
     to_chains(limb.ob)
-    # As far off that a constraint would have them at 190 degrees, which is -170.
+    # Angles that a constraint would have at 190 degrees, which is -170, and at 200 degrees.
     values = {1: np.radians(190.0) - offset, 20: np.radians(200.0) - offset}
     rigs.key(limb.ob, f"{CHAIN}.pole_angle", values)
     rigs.go_to(1)
@@ -223,12 +223,12 @@ def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
     to_chains(limb.ob)
     rigs.key(limb.ob, f"{CHAIN}.pole_angle", {40: rigs.curves_of(limb.ob)[0].evaluate(20) + 6.0})
     select_bones(limb.ob, [limb.bones[-1]])
-    before = told_settings(limb.ob)
+    before = settings_and_animation(limb.ob)
     assert refusal(convert, direction="TO_CONSTRAINTS") == (
         "Chain 'Arm': Keys of its Pole Angle would pass 180 degrees, the most that a"
         " constraint takes: change them first."
     )
-    assert told_settings(limb.ob) == before
+    assert settings_and_animation(limb.ob) == before
 
 
 def test_keys_left_for_a_chain_that_is_gone_are_told(capfd):
@@ -238,11 +238,11 @@ def test_keys_left_for_a_chain_that_is_gone_are_told(capfd):
     rigs.key(limb.ob, f"{CHAIN}.soft_distance", {1: 0.01})
     limb.ob.chain_ik.chains.remove(0)
     to_chains(limb.ob)
-    told = "Chain 'Arm': keys or drivers of a removed chain animate it"
-    assert told in capfd.readouterr().out
+    text = "Chain 'Arm': keys or drivers of a removed chain animate it"
+    assert text in capfd.readouterr().out
 
 
-TOLD = re.compile(
+DIFFERENCE = re.compile(
     r"joints (?:are )?up to ([\d.]+) m apart\. The difference is largest at frame ([\d.]+)\."
 )
 
@@ -250,10 +250,10 @@ TOLD = re.compile(
 def make_moving(frames=(1, 10, 24, 40)) -> Limb:
     limb = Limb(3, 4, use_pole=False)
     root = rigs.head(limb.ob, limb.bones[0])
-    way = np.array(limb.target.location) - root
-    # Nearly straight, limbs bend alike.
-    far = root + way / np.linalg.norm(way) * 0.99 * limb.length
-    near = root + way
+    offset = np.array(limb.target.location) - root
+    # Nearly straight, chain and constraint bend alike.
+    far = root + offset / np.linalg.norm(offset) * 0.99 * limb.length
+    near = root + offset
     places = dict.fromkeys(frames, tuple(far)) | {frames[2]: tuple(near)}
     rigs.key(limb.target, "location", places)
     rigs.go_to(frames[0])
@@ -261,7 +261,7 @@ def make_moving(frames=(1, 10, 24, 40)) -> Limb:
 
 
 @pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
-def test_the_worst_difference_of_all_keyed_frames_is_told_with_its_frame_and_last(direction, capfd):
+def test_the_worst_difference_of_all_keyed_frames_is_told_last_with_its_frame(direction, capfd):
     limb, frames = make_moving(), (1, 10, 24, 40)
     if direction == "TO_CHAINS":
         limb.constrain(name="Tail")
@@ -277,7 +277,7 @@ def test_the_worst_difference_of_all_keyed_frames_is_told_with_its_frame_and_las
     gaps = np.linalg.norm(np.subtract(after, before), axis=2).max(axis=1)
     assert gaps.argmax() != 0
     assert gaps.max() > 2.0 * gaps[0]
-    most, frame = TOLD.search(lines[-1]).groups()
+    most, frame = DIFFERENCE.search(lines[-1]).groups()
     assert lines[-1].startswith("Warning: Chain 'Tail' (4 bones): ")
     assert float(most) == pytest.approx(gaps.max(), rel=0.06)
     assert float(frame) == frames[int(gaps.argmax())]
@@ -295,28 +295,28 @@ def test_keys_of_what_moves_the_target_count_and_those_of_other_things_do_not():
     rigs.key(limb.ob, constraint, {33: 1.0, 34: 0.9})
     rigs.add_bones(limb.ob, [(5, 0, 0), (6, 0, 0)], prefix="Apart")
     rigs.key(limb.ob, 'pose.bones["Apart.0"].location', {50: (0, 0, 0), 51: (0, 1, 0)})
-    seen = frames_seen(limb)
-    assert seen == [1, 5, 10, 12.5, 24, 30, 31, 33, 34, 40] * 2
+    frames = visited_frames(limb)
+    assert frames == [1, 5, 10, 12.5, 24, 30, 31, 33, 34, 40] * 2
 
 
-def frames_seen(limb: Limb) -> list[float]:
-    """Return the frames that are set while the constraint is converted, in their order."""
-    found: list[float] = []
+def visited_frames(limb: Limb) -> list[float]:
+    """Return the frames that are set while the constraint is converted, in this order."""
+    frames: list[float] = []
 
-    def note(scene: bpy.types.Scene, *_given: object) -> None:
-        found.append(scene.frame_current_final)
+    def note(scene: bpy.types.Scene, *_arguments: object) -> None:
+        frames.append(scene.frame_current_final)
 
     rigs.go_to(1)
     select_bones(limb.ob, [limb.bones[-1]])
     bpy.app.handlers.frame_change_pre.append(note)
     press(convert)
     bpy.app.handlers.frame_change_pre.remove(note)
-    if not found:
-        return found
-    # The way back to the present frame, twice.
-    half = len(found) // 2
-    assert found[half - 1] == found[-1] == 1
-    return found[: half - 1] + found[half:-1]
+    if not frames:
+        return frames
+    # Both visits end with the return to the present frame.
+    half = len(frames) // 2
+    assert frames[half - 1] == frames[-1] == 1
+    return frames[: half - 1] + frames[half:-1]
 
 
 def test_strips_count_where_they_play():
@@ -324,21 +324,21 @@ def test_strips_count_where_they_play():
     limb.constrain()
     strip = strip_of(limb.target, 101)
     strip.scale = 2.0
-    assert frames_seen(limb) == [101, 119, 147, 179] * 2
+    assert visited_frames(limb) == [101, 119, 147, 179] * 2
 
 
-def test_of_very_many_keys_no_more_are_looked_at_than_a_bake_takes(monkeypatch):
+def test_of_very_many_keys_no_more_frames_are_visited_than_a_bake_takes(monkeypatch):
     limb = make_moving()
     limb.constrain()
     rigs.key(limb.target, "location", {i: (0.1 * (i % 7), 0.5, 0.5) for i in range(1, 400, 2)})
     monkeypatch.setattr(keyed_frames, "MAX_FRAMES", 20)
-    seen = frames_seen(limb)
-    assert len(seen) == 40
-    assert (seen[0], seen[19]) == (1, 399)
+    frames = visited_frames(limb)
+    assert len(frames) == 40
+    assert (frames[0], frames[19]) == (1, 399)
     # Without keys no frame is set.
     limb = Limb(3, 4, use_pole=False)
     limb.constrain()
-    assert frames_seen(limb) == []
+    assert visited_frames(limb) == []
 
 
 @pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
@@ -380,17 +380,17 @@ def test_both_ways_take_what_is_selected_and_not_the_active_chain():
     select_bones(ob, ["Left.1"])
     ob.chain_ik.active_index = right
     press(convert, direction="TO_CONSTRAINTS")
-    assert [each.name for each in ik_constraints(ob)] == ["Left"]
+    assert [item.name for item in ik_constraints(ob)] == ["Left"]
     assert ob.chain_ik.chains.keys() == ["Right"]
     press(convert)
     select_bones(ob, ["Left.1", "Right.1"])
     press(convert, direction="TO_CONSTRAINTS")
     assert not ob.chain_ik.chains
-    assert {each.name for each in ik_constraints(ob)} == {"Left", "Right"}
+    assert {item.name for item in ik_constraints(ob)} == {"Left", "Right"}
     assert refusal(convert, direction="TO_CONSTRAINTS").startswith(
         "No selected bone belongs to a chain"
     )
-    # In object mode, where no bones are selected, the active chain is taken.
+    # In object mode no bones are selected: the active chain is converted.
     press(convert)
     rigs.enter(ob, "OBJECT")
     select_objects(active=ob)

@@ -1,4 +1,4 @@
-"""What has no counterpart is not converted, says why in a sentence, and stays as it is."""
+"""Chains and constraints without a counterpart are refused with a sentence and do not change."""
 
 from collections.abc import Callable
 
@@ -13,9 +13,9 @@ from tests.blender.keying.converted_rigs import (
     constrain,
     convert,
     ik_constraints,
+    settings_and_animation,
     to_chains,
     to_constraints,
-    told_settings,
     two_limbs,
 )
 from tests.blender.setups import rigs, scaled_rigs
@@ -47,7 +47,7 @@ NO_LENGTH = (
 
 
 def set_up(**settings: object) -> Callable[[Limb], object]:
-    """Return what changes settings of the constraint, or of the chain where there is one."""
+    """Return a function that changes settings of the chain, or of the constraint without one."""
     return lambda limb: rigs.change(
         limb.chain if limb.ob.chain_ik.chains else limb.constraint, **settings
     )
@@ -135,10 +135,10 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
 
 def assert_refused(limb: Limb, sentence: str, atol: float = 0.0, **settings: object) -> None:
     select_bones(limb.ob, ["Bone.1"])
-    before, joints = told_settings(limb.ob), limb.joints()
+    before, joints = settings_and_animation(limb.ob), limb.joints()
     assert refusal(convert, **settings) == sentence
     rigs.updated()
-    assert told_settings(limb.ob) == before
+    assert settings_and_animation(limb.ob) == before
     np.testing.assert_allclose(limb.joints(), joints, rtol=0.0, atol=atol)
 
 
@@ -157,22 +157,22 @@ def test_of_several_constraints_of_a_bone_none_is_converted_until_one_counts(cap
     limb.constrain()
     constrain(limb.ob, "Bone.1", limb.target, name="Second", chain_count=2)
     rigs.updated()
-    before = told_settings(limb.ob)
+    before = settings_and_animation(limb.ob)
     select_bones(limb.ob, ["Bone.1"])
     with pytest.raises(RuntimeError, match="Of several IK constraints of a bone Blender uses"):
         convert("EXEC_DEFAULT", True)
-    assert told_settings(limb.ob) == before
+    assert settings_and_animation(limb.ob) == before
     limb.ob.pose.bones["Bone.1"].constraints["Second"].mute = True
     to_chains(limb.ob, "Bone.1")
     assert [chain.mute for chain in limb.ob.chain_ik.chains] == [False, True]
 
 
-def limit_without(limb: Limb) -> None:
+def switch_limits_off(limb: Limb) -> None:
     limb.ob.pose.bones["Bone.1"].lock_ik_y = True
     limb.chain.use_limits = False
 
 
-def end_off_parent(limb: Limb) -> None:
+def end_away_from_parent(limb: Limb) -> None:
     rigs.add_bones(limb.ob, [(0, 0, 4), (0, 0, 5)], prefix="Off", parent="Bone.2")
     limb.chain.bone, limb.chain.use_tail = "Off.0", False
 
@@ -187,7 +187,7 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
         "IK constraints have no joints of their own: remove those first.",
     ),
     "limits off": (
-        limit_without,
+        switch_limits_off,
         "Constraints always honour the limits of bones: switch Limits on first.",
     ),
     "with body": (
@@ -208,7 +208,7 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
         "IK constraints have no weight below 0.01: enter a greater one first.",
     ),
     "off its parent": (
-        end_off_parent,
+        end_away_from_parent,
         "IK constraints reach with a head only at the tail of its parent: switch Use Tail on.",
     ),
     "no length": (take_length, NO_LENGTH),
@@ -241,15 +241,15 @@ def test_no_constraint_drives_more_bones_than_blender_counts():
     )
 
 
-def test_one_that_stays_does_not_keep_others(capfd):
+def test_a_refused_constraint_does_not_stop_others(capfd):
     ob = two_limbs()
     ob.pose.bones["Left.1"].constraints["Left"].iterations = 0
     to_chains(ob)
     assert ob.chain_ik.chains.keys() == ["Right"]
-    assert [each.name for each in ik_constraints(ob)] == ["Left"]
-    told = capfd.readouterr().out
-    assert "Warning: Constraint 'Left' of 'Left.1': It has no iterations" in told
-    assert "Info: Converted 1 constraint to a chain" in told
+    assert [item.name for item in ik_constraints(ob)] == ["Left"]
+    output = capfd.readouterr().out
+    assert "Warning: Constraint 'Left' of 'Left.1': It has no iterations" in output
+    assert "Info: Converted 1 constraint to a chain" in output
 
 
 def test_with_nothing_to_convert_it_says_what_to_select():
@@ -257,8 +257,8 @@ def test_with_nothing_to_convert_it_says_what_to_select():
     select_bones(ob, ["Bone.0"])
     assert refusal(convert).startswith("No selected bone has an IK constraint")
     assert refusal(convert, use_all=True) == "No bone of this armature has an IK constraint."
-    told = refusal(convert, direction="TO_CONSTRAINTS")
-    assert told == "No selected bone belongs to a chain: select a bone of a chain in pose mode."
+    text = refusal(convert, direction="TO_CONSTRAINTS")
+    assert text == "No selected bone belongs to a chain: select a bone of a chain in pose mode."
 
 
 def test_in_an_override_what_the_library_gives_stays_and_what_was_added_here_goes(tmp_path):
@@ -284,5 +284,5 @@ def test_in_an_override_what_the_library_gives_stays_and_what_was_added_here_goe
     assert ob.chain_ik.chains.keys() == ["Left", "Added"]
     assert scaled_rigs.miss(ob, [f"Tail.{i}" for i in range(3)], target) < 1e-3
     to_constraints(ob, use_all=False)
-    assert [each.name for each in ik_constraints(ob)] == ["Given", "Added"]
+    assert [item.name for item in ik_constraints(ob)] == ["Given", "Added"]
     assert ob.chain_ik.chains.keys() == ["Left"]

@@ -1,4 +1,4 @@
-"""Update Motion Paths: Blender's own paths show what chains do, and a warning where they do not."""
+"""Update Motion Paths: Blender's paths show what chains do; a warning tells when they do not."""
 
 import bpy
 import numpy as np
@@ -16,13 +16,13 @@ from tests.blender.setups.selecting import press, refusal, select_bones, select_
 update = bpy.ops.pose.chain_ik_motion_paths
 LAST = 12
 SWING = {1: (0.7, 0.3, 1.2), 6: (-0.6, 0.9, 0.8), LAST: (0.2, -0.7, 1.4)}
-# Paths and poses are float32: a share of the chain's length.
-SAME = 1e-6
+# Tolerance of float32 paths and poses, as a share of the chain's length.
+PATH_TOLERANCE = 1e-6
 WRONG = "Motion paths are wrong"
 
 
 def make_arm(**settings):
-    """Return an arm whose target is animated, with a hand below it and a bone beside it."""
+    """Return an arm with an animated separate bone, and its animated target."""
     ob, target = rigs.make_arm(**settings)
     rigs.key(target, "location", SWING)
     rigs.add_bones(ob, ((0.5, 0, 1), (0.5, 0.5, 1)), prefix="Beside")
@@ -33,7 +33,7 @@ def make_arm(**settings):
 
 
 def calculate(ob, end="TAILS", bones=None, **settings):
-    """Press Blender's own button for some bones, by default all."""
+    """Press Blender's button for the given bones, by default all."""
     select_bones(ob, bones or [bone.name for bone in ob.pose.bones])
     press(bpy.ops.pose.paths_calculate, bake_location=end, **settings)
 
@@ -47,25 +47,25 @@ def paths_of(ob):
 
 
 def truth(ob, end="TAILS", frames=range(1, LAST + 1)):
-    """Return where bones are in world space, set frame by frame."""
-    where = {"TAILS": rigs.tail, "HEADS": rigs.head}[end]
-    found = {bone.name: [] for bone in ob.pose.bones}
+    """Return the ends of bones by name, world space, shape (f, 3), frame by frame."""
+    place_of = {"TAILS": rigs.tail, "HEADS": rigs.head}[end]
+    rows = {bone.name: [] for bone in ob.pose.bones}
     for frame in frames:
         depsgraph = rigs.go_to(frame)
-        for name, places in found.items():
-            places.append(where(ob, name, depsgraph))
-    return {name: np.array(places) for name, places in found.items()}
+        for name, places in rows.items():
+            places.append(place_of(ob, name, depsgraph))
+    return {name: np.array(places) for name, places in rows.items()}
 
 
 def assert_shows(ob, expected):
-    found = paths_of(ob)
-    assert found
-    for name, places in found.items():
-        np.testing.assert_allclose(places, expected[name], atol=4 * SAME, err_msg=name)
+    paths = paths_of(ob)
+    assert paths
+    for name, places in paths.items():
+        np.testing.assert_allclose(places, expected[name], atol=4 * PATH_TOLERANCE, err_msg=name)
 
 
 def warning():
-    """Return what the sidebar says about paths."""
+    """Return the labels of the sidebar's main panel."""
     bpy.context.view_layer.update()
     labels = [item.name for item in draw(only="Chain IK") if item.kind == "label"]
     return " ".join(labels)
@@ -80,7 +80,7 @@ def test_paths_show_what_chains_do_where_blender_s_own_do_not(end):
     blender = paths_of(ob)
     moved = "Bone.1" if end == "HEADS" else "Bone.0"
     assert np.abs(blender[moved] - expected[moved]).max() > 0.05
-    np.testing.assert_allclose(blender["Beside.0"], expected["Beside.0"], atol=4 * SAME)
+    np.testing.assert_allclose(blender["Beside.0"], expected["Beside.0"], atol=4 * PATH_TOLERANCE)
     # The path of an object that hangs on a chain is filled as well.
     prop = rigs.make_empty("Prop", (0, 0, 0.2), parent=ob, parent_bone="Bone.1")
     rigs.enter(ob, "OBJECT")
@@ -90,8 +90,8 @@ def test_paths_show_what_chains_do_where_blender_s_own_do_not(end):
     assert np.abs(points(prop.motion_path) - places).max() > 0.05
     press(update)
     assert_shows(ob, expected)
-    np.testing.assert_allclose(points(prop.motion_path), places, atol=4 * SAME)
-    np.testing.assert_allclose(points(ob.motion_path), [ob.location] * LAST, atol=SAME)
+    np.testing.assert_allclose(points(prop.motion_path), places, atol=4 * PATH_TOLERANCE)
+    np.testing.assert_allclose(points(ob.motion_path), [ob.location] * LAST, atol=PATH_TOLERANCE)
 
 
 @pytest.mark.parametrize("kind", ["PERSP", "ORTHO"])
@@ -132,9 +132,9 @@ def test_each_path_keeps_its_frames_and_what_is_cleared_meanwhile_is_left_alone(
     bpy.ops.pose.paths_clear(only_selected=True)
     list(work)
     assert paths_of(ob).keys() == frames.keys()
-    for name, found in paths_of(ob).items():
-        kept = truth(ob, frames=frames[name])[name]
-        np.testing.assert_allclose(found, kept, atol=4 * SAME, err_msg=name)
+    for name, path in paths_of(ob).items():
+        expected = truth(ob, frames=frames[name])[name]
+        np.testing.assert_allclose(path, expected, atol=4 * PATH_TOLERANCE, err_msg=name)
 
 
 def test_chains_that_go_on_start_at_the_first_frame_of_the_scene():
@@ -144,15 +144,15 @@ def test_chains_that_go_on_start_at_the_first_frame_of_the_scene():
     settings.frame_start, settings.frame_end = 5, 9
     calculate(ob, range="MANUAL")
     press(update)
-    for name, found in paths_of(ob).items():
-        np.testing.assert_allclose(found, played[name][4:9], atol=4 * SAME, err_msg=name)
+    for name, path in paths_of(ob).items():
+        np.testing.assert_allclose(path, played[name][4:9], atol=4 * PATH_TOLERANCE, err_msg=name)
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
 def test_frame_pose_and_what_chains_remember_are_as_before_also_where_it_is_stopped(is_stopped):
     ob, _ = make_rope()
     expected = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 8)]
-    # First: Blender 4.2 plays the frames with handlers, though its paths do not show it.
+    # Calculated first: Blender 4.2 runs handlers on these frames, although its paths ignore them.
     calculate(ob)
     for frame in range(1, 6):
         rigs.go_to(frame)
@@ -163,15 +163,15 @@ def test_frame_pose_and_what_chains_remember_are_as_before_also_where_it_is_stop
             next(work)
         work.close()
         rigs.updated()
-        assert all((found == paths[name]).all() for name, found in paths_of(ob).items())
+        assert all((path == paths[name]).all() for name, path in paths_of(ob).items())
     else:
         press(update)
-        assert not all((found == paths[name]).all() for name, found in paths_of(ob).items())
+        assert not all((path == paths[name]).all() for name, path in paths_of(ob).items())
     assert bpy.context.scene.frame_current == 5
     assert state() == before
     np.testing.assert_array_equal(rigs.pose(ob), pose)
-    on = [rigs.pose(ob, rigs.go_to(frame)) for frame in (6, 7)]
-    np.testing.assert_allclose(on, expected[5:], atol=SAME)
+    continued = [rigs.pose(ob, rigs.go_to(frame)) for frame in (6, 7)]
+    np.testing.assert_allclose(continued, expected[5:], atol=PATH_TOLERANCE)
 
 
 def test_the_sidebar_warns_of_blender_s_own_paths_also_after_undo_renaming_and_loading(tmp_path):
@@ -181,7 +181,7 @@ def test_the_sidebar_warns_of_blender_s_own_paths_also_after_undo_renaming_and_l
     assert WRONG not in warning()
     assert "pose.chain_ik_motion_paths" not in names(draw(), "operator")
     calculate(ob)
-    # At the present frame Blender's are right: a chain without keys stands there.
+    # Only at the present frame Blender's paths are right: they show the chain as it is now.
     assert WRONG in warning()
     assert "pose.chain_ik_motion_paths" in names(draw(), "operator")
     press(update)
@@ -217,45 +217,45 @@ def test_the_warning_is_about_bones_that_chains_move():
     assert WRONG not in warning()
 
 
-def calculate_of(made):
-    if made.pose:
-        calculate(made)
-        rigs.enter(made, "OBJECT")
-    select_objects(active=made)
+def calculate_all(ob):
+    if ob.pose:
+        calculate(ob)
+        rigs.enter(ob, "OBJECT")
+    select_objects(active=ob)
     press(bpy.ops.object.paths_calculate)
 
 
 def hang_empty(ob):
     """Return a grandchild of a bone that a chain poses."""
-    made = rigs.make_empty("Prop")
-    made.parent = rigs.make_empty("Between", parent=ob, parent_bone="Bone.1")
-    return made
+    child = rigs.make_empty("Prop")
+    child.parent = rigs.make_empty("Between", parent=ob, parent_bone="Bone.1")
+    return child
 
 
 def hang_rig(ob):
     """Return an armature with a bone that follows one that a chain poses."""
-    made = rigs.make_rig(name="Sleeve")
-    constraint = made.pose.bones["Bone.0"].constraints.new("COPY_LOCATION")
+    follower = rigs.make_rig(name="Sleeve")
+    constraint = follower.pose.bones["Bone.0"].constraints.new("COPY_LOCATION")
     constraint.target, constraint.subtarget = ob, "Bone.1"
-    return made
+    return follower
 
 
 @pytest.mark.parametrize("hang", [hang_empty, hang_rig])
 def test_the_warning_is_about_whatever_hangs_on_chains_whatever_is_selected(hang):
     ob, _ = make_arm()
-    made = hang(ob)
-    calculate_of(made)
-    for active in (made, ob):
+    follower = hang(ob)
+    calculate_all(follower)
+    for active in (follower, ob):
         select_objects(active=active)
         assert WRONG in warning()
-    select_objects(active=made)
+    select_objects(active=follower)
     press(update)
     assert WRONG not in warning()
-    made.parent = None
-    for bone in made.pose.bones if made.pose else ():
+    follower.parent = None
+    for bone in follower.pose.bones if follower.pose else ():
         for constraint in list(bone.constraints):
             bone.constraints.remove(constraint)
-    calculate_of(made)
+    calculate_all(follower)
     assert WRONG not in warning()
 
 
@@ -272,7 +272,7 @@ def test_where_there_is_nothing_to_fill_it_says_what_to_do():
 
 
 def in_steps(ob):
-    """Return the steps of an update, as a window does them."""
+    """Return the steps of an update, which a window runs one by one."""
     scene, graph = bpy.context.scene, bpy.context.evaluated_depsgraph_get()
     paths = traced([ob], graph)
     frames = frames_to_play(scene, paths, live_rigs(scene))
@@ -280,7 +280,7 @@ def in_steps(ob):
 
 
 @pytest.mark.parametrize("is_removed", [False, True])
-def test_objects_that_have_changed_meanwhile_are_told(is_removed):
+def test_an_update_is_refused_after_its_objects_have_changed(is_removed):
     ob, _ = make_arm()
     calculate(ob)
     rigs.enter(ob, "OBJECT")

@@ -1,4 +1,4 @@
-"""Exports, live and baked, brought in again: what each format holds, as the documentation says."""
+"""Live and baked exports, imported again: formats keep what the documentation says."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.slow
 FRAMES = range(1, 13)
 KEYED = (1, 5, 9, 12)
 LENGTH = 5
-CLOSE = 1e-4
-"""A share of the length."""
+TIP_TOLERANCE = 1e-4
+"""Tolerance as a share of the tail's length."""
 
 
 def make_tail() -> tuple[bpy.types.Object, str, str]:
-    """Return a tail without a chain, the name of its tip, and that of a bone beside it."""
+    """Return a tail without a chain, and the names of its tip and of a separate control bone."""
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     ob = rigs.make_armature("Rig")
@@ -29,39 +29,39 @@ def make_tail() -> tuple[bpy.types.Object, str, str]:
     joints = rigs.zigzag(LENGTH, seed=LENGTH)
     modes = ["XYZ", *["QUATERNION"] * (LENGTH - 1)]
     tip = rigs.add_bones(ob, joints, prefix="Tail", modes=modes)[-1]
-    # It tells where the tip's tail is: formats hold heads.
+    # Its head marks the tail of the tip: formats keep only heads.
     rigs.add_bones(ob, (joints[-1], joints[-1] + (0, 0, 0.2)), prefix="End", parent=tip)
-    # Exports of deforming bones leave it out.
+    # Exports of deforming bones omit the control.
     (control,) = rigs.add_bones(ob, ((0, 2, 0), (0, 2, 1)), prefix="Control")
     ob.data.bones[control].use_deform = False
     return ob, tip, control
 
 
 def make_live() -> np.ndarray:
-    """Make a tail that follows a keyed target, and return where that is by frame, shape (f, 3)."""
+    """Make a tail that follows a keyed target; return the target's places by frame, (f, 3)."""
     ob, tip, _ = make_tail()
     target = rigs.make_empty()
-    ways = make_rng(LENGTH).normal(size=(len(KEYED), 3))
-    ways *= 0.75 * LENGTH / np.linalg.norm(ways, axis=1, keepdims=True)
-    rigs.key(target, "location", dict(zip(KEYED, ways + np.array(ob.location), strict=True)))
+    points = make_rng(LENGTH).normal(size=(len(KEYED), 3))
+    points *= 0.75 * LENGTH / np.linalg.norm(points, axis=1, keepdims=True)
+    rigs.key(target, "location", dict(zip(KEYED, points + np.array(ob.location), strict=True)))
     rigs.add_chain(ob, tip, target, chain_count=LENGTH)
     select_objects(active=ob)
     return np.array([rigs.position(target, rigs.go_to(frame)) for frame in FRAMES])
 
 
 def tips() -> np.ndarray:
-    """Return where the end bone of the only armature is, by frame."""
-    (ob,) = (each for each in bpy.data.objects if each.type == "ARMATURE")
+    """Return the head of the end bone of the only armature, by frame, shape (f, 3)."""
+    (ob,) = (item for item in bpy.data.objects if item.type == "ARMATURE")
     end = next(bone.name for bone in ob.data.bones if "End" in bone.name)
     return np.array([rigs.head(ob, end, rigs.go_to(frame)) for frame in FRAMES])
 
 
-def assert_on_targets(found: np.ndarray, targets: np.ndarray) -> None:
-    assert np.linalg.norm(found - targets, axis=1).max() <= CLOSE * LENGTH
+def assert_on_targets(points: np.ndarray, targets: np.ndarray) -> None:
+    assert np.linalg.norm(points - targets, axis=1).max() <= TIP_TOLERANCE * LENGTH
 
 
 def play(ob: bpy.types.Object, action: bpy.types.Action) -> np.ndarray:
-    """Have the only armature play an action alone, and return where its tip is by frame."""
+    """Play only this action on the only armature, and return its tip by frame, shape (f, 3)."""
     data = ob.animation_data or ob.animation_data_create()
     for track in list(data.nla_tracks):
         data.nla_tracks.remove(track)
@@ -71,8 +71,8 @@ def play(ob: bpy.types.Object, action: bpy.types.Action) -> np.ndarray:
     return tips()
 
 
-# How it is exported and brought in, and the ending of its files. Else each action is an animation
-# of its own in glTF, and Blender brings in the first of them.
+# Exporter and its settings, importer and its settings, and file extension. By default glTF has one
+# animation for each action, and Blender imports the first of them.
 FBX = {
     **{"use_armature_deform_only": True, "add_leaf_bones": False, "bake_anim_simplify_factor": 0.0},
     **{"bake_anim_use_all_actions": False, "bake_anim_use_nla_strips": False},
@@ -95,12 +95,12 @@ ADDONS = ("io_scene_gltf2", "io_scene_fbx", "io_anim_bvh")
 
 
 def operator(name: str) -> Callable[..., set[str]]:
-    module, _, own = name.partition(".")
-    return getattr(getattr(bpy.ops, module), own)
+    module, _, function = name.partition(".")
+    return getattr(getattr(bpy.ops, module), function)
 
 
 def available(names: Iterable[str]) -> list[object]:
-    """Return what can be tried: Debian's Blender is built without some formats."""
+    """Return exports as parameters that skip missing formats: Debian's Blender lacks some."""
     options = bpy.app.build_options
     return [
         pytest.param(
@@ -116,7 +116,7 @@ def available(names: Iterable[str]) -> list[object]:
 
 @pytest.fixture
 def addons() -> Iterator[None]:
-    # Those that were on before stay on, for the tests that follow.
+    # Add-ons that are enabled already stay enabled for the following tests.
     added = [name for name in ADDONS if not addon_utils.check(name)[1]]
     for name in added:
         addon_utils.enable(name)
@@ -128,26 +128,26 @@ def addons() -> Iterator[None]:
 @pytest.mark.usefixtures("addons")
 @pytest.mark.parametrize("what", available(EXPORTS))
 def test_exports_hold_what_chains_do(what, tmp_path):
-    export, settings, bring_in, as_it_was, ending = EXPORTS[what]
+    exporter, export_settings, importer, import_settings, extension = EXPORTS[what]
     is_baked, targets = "baked" in what, make_live()
     if what == "BVH":
-        # The format knows no object: bones are in armature space.
+        # The format has no objects: its bones are in armature space.
         bpy.data.objects["Rig"].location = bpy.data.objects["Rig"].rotation_euler = (0, 0, 0)
         targets = tips()
     if is_baked:
         press(bpy.ops.pose.chain_ik_bake, which="ALL")
     assert_on_targets(tips(), targets)
-    path = str(tmp_path / f"rig.{ending}")
-    operator(export)(filepath=path, **settings)
+    path = str(tmp_path / f"rig.{extension}")
+    operator(exporter)(filepath=path, **export_settings)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    operator(bring_in)(filepath=path, **as_it_was)
+    operator(importer)(filepath=path, **import_settings)
     if is_baked:
-        assert not any(each.chain_ik.chains for each in bpy.data.objects)
-        assert not [b for each in bpy.data.armatures for b in each.bones if "Control" in b.name]
+        assert not any(item.chain_ik.chains for item in bpy.data.objects)
+        assert not [b for data in bpy.data.armatures for b in data.bones if "Control" in b.name]
     assert_on_targets(tips(), targets)
 
 
-# An FBX file has each action from frame 0 on.
+# Actions of an FBX file start at frame 0.
 ALL_ACTIONS = {
     "glTF, baked": ({"export_animation_mode": "ACTIONS"}, {}),
     "FBX, baked": ({"bake_anim_use_all_actions": True}, {"anim_offset": 1.0}),
@@ -157,24 +157,24 @@ ALL_ACTIONS = {
 @pytest.mark.usefixtures("addons")
 @pytest.mark.parametrize("what", available(ALL_ACTIONS))
 def test_several_actions_hold_what_chains_do_that_are_muted_after_the_last_bake(what, tmp_path):
-    export, settings, bring_in, as_it_was, ending = EXPORTS[what]
+    exporter, export_settings, importer, import_settings, extension = EXPORTS[what]
     all_actions, offset = ALL_ACTIONS[what]
     ob, tip, control = make_tail()
     chain = rigs.add_chain(ob, tip, ob, chain_count=LENGTH, subtarget=control)
     select_objects(active=ob)
     moves = {}
     for seed, name in enumerate(("Idle", "Walk", "Run")):
-        action, ways = bpy.data.actions.new(name), make_rng(seed).normal(size=(len(KEYED), 3))
+        action, points = bpy.data.actions.new(name), make_rng(seed).normal(size=(len(KEYED), 3))
         play(ob, action)
-        rigs.key(ob, f'pose.bones["{control}"].location', dict(zip(KEYED, ways, strict=True)))
+        rigs.key(ob, f'pose.bones["{control}"].location', dict(zip(KEYED, points, strict=True)))
         moves[name] = play(ob, action)
         press(bpy.ops.pose.chain_ik_bake, which="ALL", mute=False)
     rigs.change(chain, mute=True)
-    path = str(tmp_path / f"rig.{ending}")
-    operator(export)(filepath=path, **settings | all_actions)
+    path = str(tmp_path / f"rig.{extension}")
+    operator(exporter)(filepath=path, **export_settings | all_actions)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    operator(bring_in)(filepath=path, **as_it_was | offset)
-    (ob,) = (each for each in bpy.data.objects if each.type == "ARMATURE")
+    operator(importer)(filepath=path, **import_settings | offset)
+    (ob,) = (item for item in bpy.data.objects if item.type == "ARMATURE")
     for name, move in moves.items():
-        (action,) = (each for each in bpy.data.actions if name in each.name)
+        (action,) = (item for item in bpy.data.actions if name in item.name)
         assert_on_targets(play(ob, action), move)

@@ -1,4 +1,4 @@
-"""Chains with joints of their own, and the angles that Blender's evaluated bones stand at."""
+"""Chains with joints in their settings, and the joint angles of Blender's evaluated bones."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from tests.core.chains import turned_about, unit
 from tests.helpers import Array, angles_of_ways, make_rng
 
 READ_BACK = 1e-6
-"""Radians that float32 matrices may tell wrong."""
+"""Tolerance of angles that are read from float32 matrices, in radians."""
 
 
 def give(chain: bpy.types.PropertyGroup, bone: str, kind: str, **settings: object) -> object:
-    """Give a bone a joint; ``x=(10, 90)`` and the like are ranges, angles are in degrees."""
+    """Add a joint to a bone and return it; ranges, ``x=(10, 90)``, and ``cone`` are in degrees."""
     joint = chain.joints.add()
     joint.bone, joint.kind = bone, kind
     for axis in "xyz":
@@ -33,7 +33,7 @@ def give(chain: bpy.types.PropertyGroup, bone: str, kind: str, **settings: objec
 def against_rest(
     ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph | None = None
 ) -> Array:
-    """Return how an evaluated bone has left its rest, from pose matrices alone, shape (4, 4)."""
+    """Return the local matrix of an evaluated bone, from pose matrices alone, shape (4, 4)."""
     posed = rigs.evaluated(ob, depsgraph).pose.bones[bone]
     rest, matrix = np.array(posed.bone.matrix_local), np.array(posed.matrix)
     if posed.parent is not None:
@@ -43,12 +43,12 @@ def against_rest(
 
 
 def local(ob: bpy.types.Object, bone: str) -> Array:
-    """Return the rotation of an evaluated bone against its rest, shape (3, 3)."""
+    """Return the rotation of an evaluated bone relative to its rest pose, shape (3, 3)."""
     return against_rest(ob, bone)[:3, :3]
 
 
 def about(matrix: Array, axis: str) -> float:
-    """Return the angle of a turn about one axis; fails for a turn about any other."""
+    """Return the angle of a rotation about one axis; check that this is its only axis."""
     i = "xyz".index(axis)
     j, k = (i + 1) % 3, (i + 2) % 3
     np.testing.assert_allclose(matrix[:, i], np.eye(3)[i], atol=READ_BACK, err_msg="not a hinge")
@@ -56,30 +56,30 @@ def about(matrix: Array, axis: str) -> float:
 
 
 def swing(matrix: Array) -> float:
-    """Return how far a turn swings the bone's Y axis, without telling where to."""
+    """Return the angle by which a rotation swings the bone's Y axis, in any direction."""
     return float(np.arctan2(np.hypot(matrix[0, 1], matrix[2, 1]), matrix[1, 1]))
 
 
 def twist(matrix: Array) -> float:
-    """Return the turn about the bone's length that comes before its swing."""
+    """Return the angle of the twist about the bone's length, which precedes its swing."""
     return float(2.0 * np.arctan2(matrix[0, 2] - matrix[2, 0], 1.0 + np.trace(matrix)))
 
 
 def bend_from_parent(ob: bpy.types.Object, bone: str) -> float:
     posed = rigs.evaluated(ob).pose.bones[bone]
-    return float(angles_of_ways(*(each.tail - each.head for each in (posed.parent, posed))))
+    return float(angles_of_ways(*(b.tail - b.head for b in (posed.parent, posed))))
 
 
 def tails_at(ob: bpy.types.Object, turns: Sequence[Array], *tips: str) -> Array:
-    """Return where tails are, armature space, when bones have local rotations; computed, (n, 3)."""
+    """Return tails in armature space, shape (n, 3), computed from the bones' local rotations."""
     posed: dict[str, Array] = {}
     for bone, local_turn in zip(ob.data.bones, turns, strict=True):
-        matrix, own = np.array(bone.matrix_local), np.eye(4)
+        matrix, local_matrix = np.array(bone.matrix_local), np.eye(4)
         if bone.parent is not None:
-            above = np.array(bone.parent.matrix_local)
-            matrix = posed[bone.parent.name] @ np.linalg.solve(above, matrix)
-        own[:3, :3] = local_turn
-        posed[bone.name] = matrix @ own
+            parent_rest = np.array(bone.parent.matrix_local)
+            matrix = posed[bone.parent.name] @ np.linalg.solve(parent_rest, matrix)
+        local_matrix[:3, :3] = local_turn
+        posed[bone.name] = matrix @ local_matrix
     return np.array([posed[tip] @ (0.0, ob.data.bones[tip].length, 0.0, 1.0) for tip in tips])[
         :, :3
     ]

@@ -1,4 +1,4 @@
-"""Rigs with a keyed chain on each limb, and what their keys and drivers tell."""
+"""Rigs with a keyed chain on each limb, and the values of their keys and drivers."""
 
 import bpy
 import numpy as np
@@ -12,12 +12,12 @@ INFLUENCES = {"Left": 0.0, "Right": 1.0, "Tail": 0.25}
 
 
 def make_limbs(name: str = "Rig", *names: str) -> bpy.types.Object:
-    """Return an active rig with limbs beside each other, a chain each that has far to go."""
+    """Return an active rig with limbs beside each other, each with a chain far from its target."""
     ob = rigs.make_armature(name)
     for i, limb in enumerate(names or NAMES):
-        beside = np.array([2.0 * i, 0.0, 0.0])
-        tip = rigs.add_bones(ob, np.add(rigs.ARM, beside), prefix=limb)[-1]
-        target = rigs.make_empty(f"{limb} Target", np.add(beside, (0.6, 0.5, 1.2)))
+        offset = np.array([2.0 * i, 0.0, 0.0])
+        tip = rigs.add_bones(ob, np.add(rigs.ARM, offset), prefix=limb)[-1]
+        target = rigs.make_empty(f"{limb} Target", np.add(offset, (0.6, 0.5, 1.2)))
         rigs.add_chain(ob, tip, target, name=limb)
     activate(ob, 0)
     return ob
@@ -37,7 +37,7 @@ def key_chains(ob: bpy.types.Object, **influences: float) -> bpy.types.Action:
 
 
 def keyed(action: bpy.types.Action, slot: object = None) -> dict[str, float]:
-    """Return what the curves of an action, of all slots or of one, give at frame 1."""
+    """Return the values at frame 1 of an action's curves, of all slots or of one."""
     bags = [action]
     if HAS_SLOTS:
         bags = [
@@ -48,13 +48,13 @@ def keyed(action: bpy.types.Action, slot: object = None) -> dict[str, float]:
             if slot is None or bag.slot_handle == slot.handle
         ]
     curves = [curve for bag in bags for curve in bag.fcurves]
-    found = {}
+    values = {}
     for curve in curves:
-        # With its component, unless that is the only one.
+        # Only locations have several components.
         index = f"[{curve.array_index}]" if "location" in curve.data_path else ""
-        found[curve.data_path + index] = round(curve.evaluate(1), 6)
-    assert len(found) == len(curves), "two curves for one setting"
-    return found
+        values[curve.data_path + index] = round(curve.evaluate(1), 6)
+    assert len(values) == len(curves), "two curves for one setting"
+    return values
 
 
 def played(ob: bpy.types.Object) -> dict[str, float]:
@@ -66,7 +66,7 @@ def played(ob: bpy.types.Object) -> dict[str, float]:
 def give_action(
     ob: bpy.types.Object, action: bpy.types.Action, slot: bpy.types.bpy_struct | None = None
 ) -> None:
-    """Have an object play an action, by a slot of it or by its first one, where it has slots."""
+    """Assign an action to an object, with the given slot or its first one if it has slots."""
     data = ob.animation_data or ob.animation_data_create()
     data.action = action
     if HAS_SLOTS:

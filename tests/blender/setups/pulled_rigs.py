@@ -1,4 +1,4 @@
-"""Chains that a force pulls, and what the core alone says of them, from their rest matrices."""
+"""Chains that a force pulls, and the same chains as records of the core, from rest matrices."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -40,36 +40,36 @@ def give(chain: bpy.types.PropertyGroup, **force: object) -> None:
 def core_chain(
     ob: bpy.types.Object, forces: Forces, kinds: tuple[JointKind, ...] | None = None
 ) -> Chain:
-    """Return a chain at rest of all bones of an object, which are one line, with its forces.
+    """Return a core chain with forces from the rest pose of an object whose bones form one line.
 
-    It bends as it does at rest; if it is straight there, to the root bone's Z. The ranges are those
-    of the bones' own limits for IK.
+    It bends as in its rest pose; a straight one bends toward the root bone's Z. The ranges are
+    Blender's IK limits of the bones.
     """
     matrices = np.array([bone.matrix_local for bone in ob.data.bones])
     joints = rest_joints(ob)
     local = [matrices[0, :3, :3]] + [
-        np.linalg.solve(above, below)[:3, :3] for above, below in pairwise(matrices)
+        np.linalg.solve(parent, child)[:3, :3] for parent, child in pairwise(matrices)
     ]
     free = free_joints(np.array(local), np.tile([1.0, 0.0, 0.0, 0.0], (len(local), 1)))
     low, high = (np.array(ends) for ends in zip(*map(_range, ob.pose.bones), strict=True))
-    held = replace(free, kinds=kinds or free.kinds, low=low, high=high)
+    limited = replace(free, kinds=kinds or free.kinds, low=low, high=high)
     side = bend_side(joints)
-    return Chain(joints, matrices[0, :3, 2] if side is None else side, held, forces)
+    return Chain(joints, matrices[0, :3, 2] if side is None else side, limited, forces)
 
 
 def _range(bone: bpy.types.PoseBone) -> tuple[list[float], list[float]]:
     is_on = [getattr(bone, f"use_ik_limit_{axis}") for axis in "xyz"]
     return tuple(
         [
-            getattr(bone, f"ik_{end}_{axis}") if on else endless
+            getattr(bone, f"ik_{end}_{axis}") if on else unlimited
             for axis, on in zip("xyz", is_on, strict=True)
         ]
-        for end, endless in (("min", -np.inf), ("max", np.inf))
+        for end, unlimited in (("min", -np.inf), ("max", np.inf))
     )
 
 
 def rest_joints(ob: bpy.types.Object) -> Array:
-    """Return heads and last tail at rest, armature space, shape (n + 1, 3)."""
+    """Return heads and last tail of the rest pose, armature space, shape (n + 1, 3)."""
     bones = ob.data.bones
     return np.array([bone.head_local for bone in bones] + [bones[-1].tail_local])
 
@@ -85,9 +85,9 @@ def joints_of(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None
 
 
 def core_matrices(chain: Chain, local_wxyz: Array) -> Array:
-    """Return the posed axes that local rotations give the bones of a chain, shape (n, 3, 3)."""
-    matrices, above = [], np.eye(3)
+    """Return the posed axes of a chain's bones from their local rotations, shape (n, 3, 3)."""
+    matrices, axes = [], np.eye(3)
     for offset, local in zip(chain.joints.offsets, local_wxyz, strict=True):
-        above = above @ offset @ rotation.matrix_from_quaternion(local)
-        matrices.append(above)
+        axes = axes @ offset @ rotation.matrix_from_quaternion(local)
+        matrices.append(axes)
     return np.array(matrices)

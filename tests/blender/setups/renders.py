@@ -1,4 +1,4 @@
-"""A render engine that only looks: what a render's own graph holds on each frame."""
+"""A render engine that only records the state of the render's own graph on each frame."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,13 +11,13 @@ Reading = Callable[[bpy.types.Depsgraph], object]
 
 @contextmanager
 def looking(read: Reading, subframes: Sequence[float]) -> Iterator[dict[float, object]]:
-    """Register an engine that reads each rendered frame's graph.
+    """Register an engine that reads the graph of each rendered frame.
 
-    Before the frame itself it visits subframes, offsets from it, as engines do for motion blur.
+    Before the frame it visits the subframes, offsets from the frame, as engines do for motion blur.
     """
-    seen: dict[float, object] = {}
+    readings: dict[float, object] = {}
 
-    class LookingEngine(bpy.types.RenderEngine):
+    class RecordingEngine(bpy.types.RenderEngine):
         bl_idname = "CHAIN_IK_LOOKING"
         bl_label = "Looking"
 
@@ -26,24 +26,24 @@ def looking(read: Reading, subframes: Sequence[float]) -> Iterator[dict[float, o
             for offset in subframes:
                 whole = int((frame + offset) // 1)
                 self.frame_set(whole, subframe=frame + offset - whole)
-                seen[frame + offset] = read(depsgraph)
+                readings[frame + offset] = read(depsgraph)
             if subframes:
                 self.frame_set(frame, subframe=0.0)
-            seen[frame] = read(depsgraph)
+            readings[frame] = read(depsgraph)
             size = bpy.context.scene.render
             self.end_result(self.begin_result(0, 0, size.resolution_x, size.resolution_y))
 
-    bpy.utils.register_class(LookingEngine)
+    bpy.utils.register_class(RecordingEngine)
     try:
-        yield seen
+        yield readings
     finally:
-        bpy.utils.unregister_class(LookingEngine)
+        bpy.utils.unregister_class(RecordingEngine)
 
 
 def render_frames(
     folder: Path, read: Reading, frames: tuple[int, int], subframes: Sequence[float] = ()
 ) -> dict[float, object]:
-    """Render an animation of tiny pictures and return what was read on each frame."""
+    """Render an animation of tiny pictures and return the reading of each frame."""
     scene = bpy.context.scene
     if scene.camera is None:
         scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
@@ -53,9 +53,9 @@ def render_frames(
     scene.render.filepath = str(folder / "frame")
     scene.frame_start, scene.frame_end = frames
     before = scene.render.engine
-    with looking(read, subframes) as seen:
+    with looking(read, subframes) as readings:
         scene.render.engine = "CHAIN_IK_LOOKING"
         bpy.ops.render.render(animation=True)
         scene.render.engine = before
-    assert len(seen) == (frames[1] - frames[0] + 1) * (1 + len(subframes))
-    return seen
+    assert len(readings) == (frames[1] - frames[0] + 1) * (1 + len(subframes))
+    return readings

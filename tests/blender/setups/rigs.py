@@ -1,4 +1,4 @@
-"""Armatures, empties and chains built in code, and poses read back as Blender evaluates them."""
+"""Armatures, empties and chains built in code, and their poses as Blender evaluates them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ ARM = ((0.0, 0.0, 0.0), (0.0, -0.1, 1.0), (0.0, 0.0, 2.0))
 
 
 def zigzag(count: int, seed: int = 0, length: float = 1.0) -> Array:
-    """Return joints (count + 1, 3) of a chain up Z from the origin, each segment a bit askew."""
+    """Return joints (count + 1, 3) of a chain up Z from the origin; each segment tilts a little."""
     steps = np.array([0.0, 0.0, 1.0]) + make_rng(seed).uniform(-0.4, 0.4, (count, 3))
     steps *= length / np.linalg.norm(steps, axis=1, keepdims=True)
     return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
@@ -23,7 +23,7 @@ def zigzag(count: int, seed: int = 0, length: float = 1.0) -> Array:
 
 @contextmanager
 def at_rest() -> Iterator[None]:
-    """Build without solving: chains that stand already are solved at every step of it."""
+    """Switch live off in the block: otherwise each building step solves the chains so far."""
     settings = bpy.context.scene.chain_ik
     settings.use_live = False
     try:
@@ -71,35 +71,35 @@ def add_bones(
     Args:
         ob: The armature object; left in object mode.
         joints: Heads in armature space, and the last tail, shape (n + 1, 3).
-        prefix: Of the names: ``prefix.0``, ``prefix.1``, ...
-        names: Of all bones, instead of a prefix.
-        parent: Name of the bone that the first one hangs under, never connected.
-        is_connected: Whether the others are connected to their parents.
+        prefix: Start of the names ``prefix.0``, ``prefix.1``, ...
+        names: Names of all bones, instead of a prefix.
+        parent: Name of the first bone's parent; the first bone is never connected to it.
+        is_connected: Whether the other bones are connected to their parents.
         tails: Tails of bones that do not end at the next head, shape (n, 3).
-        rolls: One for each bone.
-        modes: Rotation mode of all bones or of each.
+        rolls: Rolls of the bones in radians.
+        modes: Rotation mode of all bones, or one mode for each.
     """
     enter(ob, "EDIT")
-    made: list[str] = []
+    added: list[str] = []
     for i in range(len(joints) - 1):
         bone = ob.data.edit_bones.new(names[i] if names else f"{prefix}.{i}")
         bone.head = joints[i]
         bone.tail = joints[i + 1] if tails is None else tails[i]
         bone.roll = 0.0 if rolls is None else rolls[i]
-        above = made[-1] if made else parent
+        above = added[-1] if added else parent
         if above:
             bone.parent = ob.data.edit_bones[above]
-            bone.use_connect = bool(made) and is_connected and tails is None
-        made.append(bone.name)
+            bone.use_connect = bool(added) and is_connected and tails is None
+        added.append(bone.name)
     bpy.ops.object.mode_set(mode="OBJECT")
-    for i, name in enumerate(made):
+    for i, name in enumerate(added):
         ob.pose.bones[name].rotation_mode = modes if isinstance(modes, str) else modes[i]
-    return made
+    return added
 
 
 @contextmanager
 def editing(ob: bpy.types.Object) -> Iterator[bpy.types.bpy_prop_collection]:
-    """Give the bones of an armature in edit mode, and go back to the mode of before."""
+    """Yield the edit bones of an armature in edit mode, and restore the mode after the block."""
     mode = ob.mode
     enter(ob, "EDIT")
     yield ob.data.edit_bones
@@ -113,7 +113,7 @@ def delete_bones(ob: bpy.types.Object, *names: str) -> None:
 
 
 def hang_bone(ob: bpy.types.Object, name: str, parent: str = "") -> None:
-    """Hang a bone under another one, or under none."""
+    """Parent a bone to another one, or to none."""
     with editing(ob) as bones:
         bones[name].parent = bones[parent] if parent else None
 
@@ -135,7 +135,7 @@ def make_empty(
     parent_bone: str = "",
     collection: bpy.types.Collection | None = None,
 ) -> bpy.types.Object:
-    """Return a linked empty; with a parent the location is in the parent's (bone tail's) space."""
+    """Return a linked empty; its location is relative to the parent or to its bone's tail."""
     ob = link(bpy.data.objects.new(name, None), collection)
     ob.location = location
     if parent is not None:
@@ -148,7 +148,7 @@ def make_empty(
 def add_chain(
     ob: bpy.types.Object, bone: str, target: bpy.types.Object | None, **settings: object
 ) -> bpy.types.PropertyGroup:
-    """Add a chain as a script would: the settings first, tip bone and target last."""
+    """Add a chain as a script does: first the settings, then the tip bone, last the target."""
     chain = ob.chain_ik.chains.add()
     for name, value in settings.items():
         setattr(chain, name, value)
@@ -184,7 +184,7 @@ def make_arm(
 def evaluated(
     ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None = None
 ) -> bpy.types.Object:
-    """Return the evaluated object: of the given graph as it is, else of a fresh evaluation."""
+    """Return the evaluated object of a graph as it is; without a graph evaluate the scene first."""
     return ob.evaluated_get(depsgraph or bpy.context.evaluated_depsgraph_get())
 
 
@@ -224,12 +224,12 @@ def rotation_property(pose_bone: bpy.types.PoseBone) -> str:
 
 
 def rotations(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
-    """Return what the rotation channels of the original's bones hold, exactly."""
+    """Return the exact rotation channels of the original object's bones, by name."""
     return {bone.name: tuple(getattr(bone, rotation_property(bone))) for bone in ob.pose.bones}
 
 
 def channels(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
-    """Return what all channels of the original's bones hold: location, rotation, scale."""
+    """Return location, rotation and scale channels of the original object's bones, by name."""
     turns = rotations(ob)
     return {bone.name: (*bone.location, *turns[bone.name], *bone.scale) for bone in ob.pose.bones}
 
@@ -237,7 +237,7 @@ def channels(ob: bpy.types.Object) -> dict[str, tuple[float, ...]]:
 def turn_bones(
     ob: bpy.types.Object, seed: int = 1, angle: float = 0.4, names: Iterable[str] = ()
 ) -> None:
-    """Pose these bones, or all, with random rotations in their own rotation modes."""
+    """Pose bones, by default all, with random rotations in their rotation modes."""
     rng = make_rng(seed)
     for bone in [ob.pose.bones[name] for name in names] or ob.pose.bones:
         axis = Vector(rng.normal(size=3)).normalized()
@@ -253,7 +253,7 @@ def turn_bones(
 
 
 def put(owner: bpy.types.bpy_struct, path: str, value: object) -> None:
-    """Set a property of an ID or of a part of one, or a custom one, by its path."""
+    """Set a property or a custom property of an ID, or of a part of one, by its path."""
     is_custom = path.endswith('"]')
     holder_path, _, name = path.removesuffix('"]').rpartition('["' if is_custom else ".")
     holder = owner.path_resolve(holder_path) if holder_path else owner
@@ -264,7 +264,7 @@ def put(owner: bpy.types.bpy_struct, path: str, value: object) -> None:
 
 
 def key(owner: bpy.types.bpy_struct, path: str, values: dict[float, object]) -> None:
-    """Key a property of an ID, or of a part of one, with linear interpolation: frame to value."""
+    """Key values, by frame, of a property of an ID or of a part of one; interpolate linearly."""
     for frame, value in values.items():
         put(owner, path, value)
         owner.keyframe_insert(path, frame=frame)
@@ -293,7 +293,7 @@ def keys_of(owner: bpy.types.ID) -> dict[tuple[str, int], list[tuple[float, floa
 
 
 REACHED = 1.2e-5
-"""How far a reached target may be in world space: default tolerance, and float32 on 2 units."""
+"""Tolerance of a reached target in world space: the default one and float32 on 2 units."""
 
 
 def updated(view_layer: bpy.types.ViewLayer | None = None) -> bpy.types.Depsgraph:
@@ -304,7 +304,7 @@ def updated(view_layer: bpy.types.ViewLayer | None = None) -> bpy.types.Depsgrap
 
 
 def change(owner: object, **values: object) -> bpy.types.Depsgraph:
-    """Set properties of something as a user does: Blender updates afterwards. Return its graph."""
+    """Set properties as a user does: Blender updates afterwards. Return the updated graph."""
     for name, value in values.items():
         setattr(owner, name, value)
     return updated()
@@ -312,7 +312,7 @@ def change(owner: object, **values: object) -> bpy.types.Depsgraph:
 
 @contextmanager
 def changed(owner: object, **values: object) -> Iterator[None]:
-    """Set properties as ``change`` does, and give them back after the block."""
+    """Set properties as ``change`` does, and restore them after the block."""
     former = {name: getattr(owner, name) for name in values}
     for name, value in former.items():
         if hasattr(type(value), "__len__") and not isinstance(value, str):
@@ -323,7 +323,7 @@ def changed(owner: object, **values: object) -> Iterator[None]:
 
 
 def tagged(*owners: bpy.types.ID) -> bpy.types.Depsgraph:
-    """Tag what a script has changed without telling Blender, and update. Return its graph."""
+    """Tag IDs that a script has changed unnoticed by Blender, update, and return the graph."""
     for owner in owners:
         owner.update_tag()
     return updated()
@@ -350,7 +350,7 @@ def assert_same_pose(
 
 
 def assert_stays(ob: bpy.types.Object, *moved: bpy.types.Object) -> None:
-    """Check that updates of an armature, and of objects that it follows, move nothing any more."""
+    """Check that further updates of an armature and of objects that it follows move nothing."""
     before, channels_before = pose(ob), channels(ob)
     for _ in range(4):
         tagged(ob, *moved)
@@ -358,13 +358,13 @@ def assert_stays(ob: bpy.types.Object, *moved: bpy.types.Object) -> None:
         assert channels(ob) == channels_before
 
 
-def let_go(ob: bpy.types.Object, way: str, value: object = None) -> None:
-    """Give a setting to the first chain of an armature, or press a button of its list."""
+def let_go(ob: bpy.types.Object, name: str, value: object = None) -> None:
+    """Change a setting of the first chain of an armature, or press a button of its list."""
     if value is None:
         bpy.context.view_layer.objects.active = ob
-        assert getattr(bpy.ops.pose, f"chain_ik_{way}")() == {"FINISHED"}
+        assert getattr(bpy.ops.pose, f"chain_ik_{name}")() == {"FINISHED"}
     else:
-        put(ob, f"chain_ik.chains[0].{way}", value)
+        put(ob, f"chain_ik.chains[0].{name}", value)
     updated()
 
 
@@ -375,7 +375,7 @@ def mute_all_but(ob: bpy.types.Object, *names: str) -> None:
 
 
 def limit_bones(ob: bpy.types.Object, **ranges: tuple[float, float]) -> None:
-    """Give all bones of an armature these limits, ``x=(-0.3, 0.3)``, in their own panel."""
+    """Set Blender's IK limits of all bones of an armature, ``x=(-0.3, 0.3)``, in radians."""
     for bone in ob.pose.bones:
         for axis, (lowest, highest) in ranges.items():
             setattr(bone, f"use_ik_limit_{axis}", True)
@@ -384,13 +384,13 @@ def limit_bones(ob: bpy.types.Object, **ranges: tuple[float, float]) -> None:
 
 
 def go_to(frame: float) -> bpy.types.Depsgraph:
-    """Set a frame, with subframe; no other update follows."""
+    """Set a frame, with its subframe, without any further update, and return the graph."""
     bpy.context.scene.frame_set(int(frame), subframe=frame % 1.0)
     return bpy.context.view_layer.depsgraph
 
 
 def key_rotations(ob: bpy.types.Object, frame: float, names: Iterable[str] = ()) -> None:
-    """Key these bones, or all, as they are turned, in their own rotation modes."""
+    """Key the present rotations of bones, by default of all, in their rotation modes."""
     for bone in [ob.pose.bones[name] for name in names] or ob.pose.bones:
         bone.keyframe_insert(rotation_property(bone), frame=frame)
 

@@ -1,4 +1,4 @@
-"""Rigs that are saved, and opened again or brought in from there; some are made once in a run."""
+"""Rigs that are saved and then opened or linked; some are made only once in a test run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,15 +11,15 @@ _FILES: dict[str, tuple[str, str]] = {}
 
 
 def opened(make: Callable[..., bpy.types.Object], **settings: object) -> bpy.types.Object:
-    """Open the file with what a function makes in an empty one, and return the object."""
-    known = f"{make.__module__} {make.__name__} {sorted(settings.items())}"
-    if known not in _FILES:
+    """Open a saved file with the rig of a function, called once per run, and return the rig."""
+    rig_key = f"{make.__module__} {make.__name__} {sorted(settings.items())}"
+    if rig_key not in _FILES:
         ob = make(**settings)
         path = Path(bpy.app.tempdir) / f"made {len(_FILES)}.blend"
         bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True)
-        _FILES[known] = str(path), ob.name
-    path_of, name = _FILES[known]
-    bpy.ops.wm.open_mainfile(filepath=path_of)
+        _FILES[rig_key] = str(path), ob.name
+    filepath, name = _FILES[rig_key]
+    bpy.ops.wm.open_mainfile(filepath=filepath)
     return bpy.data.objects[name]
 
 
@@ -29,14 +29,14 @@ def reopen(path: Path) -> None:
 
 
 def linked(path: Path, *names: str) -> list[bpy.types.Object]:
-    """Save what is open as a library, and link objects of it into the scene of an empty file."""
+    """Save the open file as a library, and link objects from it into the scene of an empty file."""
     return [rigs.link(ob) for ob in link_saved(path, "objects", *names)]
 
 
 def link_saved(path: Path, kind: str, *names: str) -> list[bpy.types.ID]:
-    """Save what is open as a library, and link what of ``bpy.data.<kind>`` has these names."""
+    """Save the open file as a library, and link the named IDs of ``bpy.data.<kind>`` from it."""
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(path), link=True) as (_found, wanted):
-        setattr(wanted, kind, list(names))
-    return list(getattr(wanted, kind))
+    with bpy.data.libraries.load(str(path), link=True) as (_available, loaded):
+        setattr(loaded, kind, list(names))
+    return list(getattr(loaded, kind))

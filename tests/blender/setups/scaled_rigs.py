@@ -1,6 +1,6 @@
-"""Rigs that nobody would build by hand: random bones, scales and shear, and how far a chain misses.
+"""Rigs with random bones, scales and shear, and the distances by which their chains miss.
 
-Distances are measured in world space on the evaluated rig, as shares of the limb's own length
+Distances are measured in world space on the evaluated rig, as shares of the limb's length
 there, so that a bound means the same on a rig of 0.01 and on one of 100.
 """
 
@@ -24,8 +24,8 @@ def random_rig(
 ) -> tuple[bpy.types.Object, list[str]]:
     """Return an armature with random joints, tails and rolls, and the limb's bones, root first.
 
-    Other bones are above the limb's root. A tail may lie as far from the next joint as ``spread``;
-    0 connects the bones.
+    ``above`` bones precede the limb's root. Each coordinate of a tail differs from the next joint
+    by up to ``spread``; 0 connects the bones.
     """
     total = above + count
     steps = rng.normal(size=(total, 3)) * 0.35 + np.array([0.0, 0.0, 1.0])
@@ -49,14 +49,14 @@ def scale_bones(ob: bpy.types.Object, scales: dict[str, Sequence[float]]) -> Non
 
 
 def random_quaternion(rng: np.random.Generator, angle: float) -> Quaternion:
-    """Return a turn of up to the angle about a random axis."""
+    """Return a rotation by up to the angle, in radians, about a random axis."""
     return Quaternion(Vector(rng.normal(size=3)).normalized(), float(rng.uniform(-angle, angle)))
 
 
 def turn(
     ob: bpy.types.Object, bones: Sequence[str], rng: np.random.Generator, angle: float
 ) -> None:
-    """Turn quaternion bones at random, from their present pose."""
+    """Turn bones in quaternion mode at random from their present pose."""
     for bone in bones:
         channel = ob.pose.bones[bone].rotation_quaternion
         ob.pose.bones[bone].rotation_quaternion = channel @ random_quaternion(rng, angle)
@@ -65,9 +65,9 @@ def turn(
 def reachable_point(
     ob: bpy.types.Object, bones: Sequence[str], rng: np.random.Generator, angle: float = 0.7
 ) -> Array:
-    """Return where the tip's tail gets by turning the bones, world space; the pose is put back.
+    """Return the tip's tail, world space, in a random pose of the bones; restore the pose.
 
-    Reachable whatever the rig inherits: lengths under uneven scale depend on the pose.
+    It can be reached however bones inherit scale: under uneven scale, lengths depend on the pose.
     """
     before = [ob.pose.bones[bone].rotation_quaternion.copy() for bone in bones]
     turn(ob, bones, rng, angle)
@@ -91,7 +91,7 @@ def limb_length(ob: bpy.types.Object, bones: Sequence[str]) -> float:
 
 
 def miss(ob: bpy.types.Object, bones: Sequence[str], target: bpy.types.Object) -> float:
-    """Return how far the tip's tail is from the target, as a share of the limb's length."""
+    """Return the distance of the tip's tail from the target, as a share of the limb's length."""
     gap = np.linalg.norm(rigs.tail(ob, bones[-1]) - rigs.position(target))
     return float(gap) / limb_length(ob, bones)
 
@@ -99,7 +99,7 @@ def miss(ob: bpy.types.Object, bones: Sequence[str], target: bpy.types.Object) -
 def follow(
     ob: bpy.types.Object, bones: Sequence[str], point: Array, **settings: object
 ) -> tuple[bpy.types.PropertyGroup, bpy.types.Object]:
-    """Return a chain of these bones and its new target at a point in world space; solved."""
+    """Return a solved chain of these bones and its new target at a point in world space."""
     target = rigs.make_empty(f"{ob.name} Target", point)
     settings = {"chain_count": len(bones), **settings}
     chain = rigs.add_chain(ob, bones[-1], target, **settings)
@@ -110,7 +110,7 @@ def follow(
 def sheared_parent(
     scale: Sequence[float], turn_below: Quaternion, name: str = "Shear"
 ) -> bpy.types.Object:
-    """Return an empty that shears what hangs under it: uneven scale above a rotation."""
+    """Return an empty that shears its children, by uneven scale above a rotation."""
     above = rigs.make_empty(f"{name} Scale", (0.3, -0.2, 0.1))
     above.scale = scale
     below = rigs.make_empty(f"{name} Turn", (0.1, 0.2, -0.3), parent=above)

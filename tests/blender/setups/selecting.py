@@ -1,4 +1,4 @@
-"""What a person does before and after a button: select, press, read the message, undo."""
+"""A user's steps around a button: select, press, read the message, compare the state."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from tests.blender.setups import rigs
 
 
 def select_objects(*selected: bpy.types.Object, active: bpy.types.Object | None) -> None:
-    """Select these objects only, in object mode, and make one active."""
+    """Select only these objects, in object mode, and make one active."""
     view_layer = bpy.context.view_layer
     view_layer.update()  # lists objects that have just been linked
     for ob in view_layer.objects:
@@ -21,7 +21,7 @@ def select_objects(*selected: bpy.types.Object, active: bpy.types.Object | None)
 
 
 def select_bones(ob: bpy.types.Object, bones: Sequence[str], *targets: bpy.types.Object) -> None:
-    """Select bones in pose mode, the last one active, and objects beside the armature."""
+    """Select bones in pose mode, the last one active, and further objects."""
     select_objects(*targets, active=ob)
     rigs.enter(ob, "POSE")
     _select(ob, bones)
@@ -41,7 +41,7 @@ def _select(ob: bpy.types.Object, bones: Sequence[str]) -> None:
 
 
 def symmetrize(ob: bpy.types.Object, *bones: str) -> None:
-    """Give an armature the mirror images of bones."""
+    """Add the mirror images of bones to an armature."""
     with rigs.editing(ob) as edited:
         for bone in edited:
             bone.select = bone.select_head = bone.select_tail = bone.name in bones
@@ -49,14 +49,14 @@ def symmetrize(ob: bpy.types.Object, *bones: str) -> None:
 
 
 def press(operator: Callable[..., set[str]], **settings: object) -> None:
-    """Run an operator as its button does: Blender makes its undo step, then updates."""
+    """Run an operator as its button does: Blender adds an undo step, then updates."""
     assert operator("EXEC_DEFAULT", True, **settings) == {"FINISHED"}
     bpy.context.view_layer.update()
 
 
 def refusal(operator: Callable[..., set[str]], **settings: object) -> str:
-    """Return the sentence with which an operator refuses, and check that it changes nothing."""
-    before = repr(state())  # repr: not a number equals itself
+    """Return the sentence of an operator's refusal, and check that nothing changes."""
+    before = repr(state())  # repr makes NaN equal to NaN
     with pytest.raises(RuntimeError) as caught:
         operator("EXEC_DEFAULT", True, **settings)
     assert repr(state()) == before
@@ -68,7 +68,7 @@ def refusal(operator: Callable[..., set[str]], **settings: object) -> str:
 
 @contextmanager
 def unmoved(ob: bpy.types.Object, tolerance: float = 2e-5) -> Iterator[None]:
-    """Check that what is done meanwhile moves none of the bones that there were."""
+    """Check that the block moves none of the present bones."""
     before = rigs.matrices(ob)
     yield
     rigs.updated()
@@ -78,40 +78,39 @@ def unmoved(ob: bpy.types.Object, tolerance: float = 2e-5) -> Iterator[None]:
 
 
 def state() -> dict[str, object]:
-    """Return everything in the file that a chain, or an operator on chains, could change."""
+    """Return all data in the file that a chain or an operator on chains could change."""
     return {
-        f"{ob.name}, {what}": value
+        f"{ob.name}, {name}": value
         for ob in bpy.data.objects
-        for what, value in _object_state(ob).items()
+        for name, value in _object_state(ob).items()
     }
 
 
 def _object_state(ob: bpy.types.Object) -> dict[str, object]:
-    # References do not survive undo: names.
+    # Names, because references do not survive undo.
     chains = [
         (chain.name, chain.bone, chain.mute, *map(_name, (chain.target, chain.pole_target)))
         for chain in ob.chain_ik.chains
     ]
-    found = {
+    result = {
         "matrix": [tuple(row) for row in ob.matrix_basis],
         "chains": chains,
         "active chain": ob.chain_ik.active_index,
     }
     if ob.pose is not None:
-        found["rotations"] = rigs.rotations(ob)
-        found["locations"] = [tuple(bone.location) for bone in ob.pose.bones]
-        found["scales"] = [tuple(bone.scale) for bone in ob.pose.bones]
-        found["anchors"] = anchors(ob)
-    return found
+        result["rotations"] = rigs.rotations(ob)
+        result["locations"] = [tuple(bone.location) for bone in ob.pose.bones]
+        result["scales"] = [tuple(bone.scale) for bone in ob.pose.bones]
+        result["anchors"] = anchors(ob)
+    return result
 
 
 def _name(ob: bpy.types.Object | None) -> str:
     return "" if ob is None else ob.name
 
 
-def without_rotations(found: dict[str, object]) -> dict[str, object]:
-    """Return a state without the bones' rotation channels."""
-    return {what: value for what, value in found.items() if not what.endswith(", rotations")}
+def without_rotations(full: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in full.items() if not name.endswith(", rotations")}
 
 
 def anchors(ob: bpy.types.Object) -> list[str]:

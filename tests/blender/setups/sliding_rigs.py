@@ -1,4 +1,4 @@
-"""Robots whose bones slide, and how far Blender's evaluated bones have slid."""
+"""Robots with sliding bones, and the slides of Blender's evaluated bones."""
 
 import bpy
 import numpy as np
@@ -9,17 +9,17 @@ from tests.helpers import Array
 
 LOW, HIGH = -0.4, 0.5
 INSIDE, BEYOND, SHORT = 0.2, 0.9, -0.9
-"""Slides that a target may ask for: within the range, beyond its end, before its beginning."""
+"""Slides that a target needs: within the range, above its maximum, below its minimum."""
 READ_BACK = 1e-6
-"""What float32 matrices may tell wrong of a unit length."""
+"""Tolerance of slides that are read from float32 matrices, in scene units."""
 
 
 def robot(
     slide: float = INSIDE, name: str = "Rig", **settings: object
 ) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.PropertyGroup]:
-    """Return a rotating base, a shoulder of 120 degrees each way, and an arm that only slides.
+    """Return a robot, its target and its chain: a rotating base, a shoulder, and a sliding arm.
 
-    The bones stand on each other up Z, each of length one; the target asks for a slide.
+    The shoulder turns 120 degrees each way. The bones form a line up Z, each of length one.
     """
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3)], name, is_connected=False)
     target, chain = rigs.follow(ob, "Bone.2", place(slide), empty=f"{name} Target", **settings)
@@ -31,21 +31,21 @@ def robot(
 
 
 def place(slide: float, turn: float = 0.7, bend: float = 0.9) -> Array:
-    """Return where the robot's tip stands, by its own arithmetic."""
+    """Return the position of the robot's tip, computed from slide, turn and bend."""
     across, up = (2.0 + slide) * np.sin(bend), 1.0 + (2.0 + slide) * np.cos(bend)
     return np.array([across * np.cos(turn), across * np.sin(turn), up])
 
 
 def moved(ob: bpy.types.Object, bone: str, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
-    """Return how far an evaluated head has left its rest place, in the bone's rest axes, (3,).
+    """Return the offset of an evaluated head from its rest place, in the bone's rest axes, (3,).
 
-    From pose matrices alone, in the space of the posed parent: what a local location would say.
+    It is computed from pose matrices alone, relative to the posed parent, as a local location is.
     """
     return against_rest(ob, bone, depsgraph)[:3, 3]
 
 
 def locations(ob: bpy.types.Object) -> Array:
-    """Return what the location channels of the original's bones hold, shape (n, 3)."""
+    """Return the location channels of the original object's bones, shape (n, 3)."""
     return np.array([bone.location for bone in ob.pose.bones])
 
 

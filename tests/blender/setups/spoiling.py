@@ -1,4 +1,4 @@
-"""Everything of a rig that can hold a bad value, found in Blender's own lists of properties."""
+"""All properties of a rig that can hold a bad value, from Blender's lists of properties."""
 
 import math
 import re
@@ -25,18 +25,18 @@ CHANNELS = (
     "delta_rotation_euler",
     "delta_scale",
 )
-"""Of objects; the first five of pose bones as well."""
+"""Transform channels of objects; pose bones have the first five."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """One property of one thing, told by names: references do not outlive an update.
+    """A property and its owner, stored as names: references do not outlive an update.
 
     Attributes:
         owner: Name of the object.
-        path: From the object to what holds the property, empty for the object itself.
-        name: Of the property.
-        index: In a property of several numbers; -1 for a single value.
+        path: Path from the object to the property's owner, empty for the object itself.
+        name: Name of the property.
+        index: Index of the number in an array property; -1 for a single value.
     """
 
     owner: str
@@ -51,7 +51,6 @@ class Place:
 
     @property
     def label(self) -> str:
-        """What the property is called in the interface."""
         return self.holder.bl_rna.properties[self.name].name
 
     def get(self) -> object:
@@ -66,7 +65,7 @@ class Place:
 
 
 def settings_of(owner: str, path: str) -> Iterator[Place]:
-    """Yield all properties that can be set below a group of settings, collections included."""
+    """Yield all writable properties of a group of settings, including nested ones."""
     holder = bpy.data.objects[owner].path_resolve(path)
     for prop in holder.bl_rna.properties:
         name = prop.identifier
@@ -82,7 +81,7 @@ def settings_of(owner: str, path: str) -> Iterator[Place]:
 
 
 def channels_of(owner: str, path: str = "") -> Iterator[Place]:
-    """Yield one number of each transform channel of an object or a pose bone."""
+    """Yield one component of each transform channel of an object or a pose bone."""
     holder = Place(owner, path, "").holder
     for turn, name in enumerate(CHANNELS, start=len(path)):
         size = len(getattr(holder, name, ()))
@@ -91,7 +90,7 @@ def channels_of(owner: str, path: str = "") -> Iterator[Place]:
 
 
 def bad_values(place: Place) -> tuple[object, ...]:
-    """Return values that make no sense for a property, or less than any other."""
+    """Return nonsense values for a property; for enums and booleans return all values."""
     prop = place.holder.bl_rna.properties[place.name]
     by_type = {
         "FLOAT": BAD_FLOATS,
@@ -106,11 +105,11 @@ def bad_values(place: Place) -> tuple[object, ...]:
 
 
 def numbers(ob: bpy.types.Object) -> dict[str, np.ndarray]:
-    """Return the transform channels of an object and of all its bones, by their names."""
-    found = {"": ob, **{bone.name: bone for bone in (ob.pose.bones if ob.pose else ())}}
+    """Return the transform channels of an object and of all its bones, by name."""
+    holders = {"": ob, **{bone.name: bone for bone in (ob.pose.bones if ob.pose else ())}}
     return {
-        f"{holder}.{name}": np.array(getattr(found[holder], name))
-        for holder in found
+        f"{holder}.{name}": np.array(getattr(holders[holder], name))
+        for holder in holders
         for name in CHANNELS[:5]
     }
 
@@ -125,9 +124,9 @@ def not_finite() -> set[str]:
 
 
 def assert_is_advice(sentence: str, names: str = "") -> None:
-    """Check for one sentence: what is wrong, a colon, what to do; and for what it has to name."""
+    """Check that a text is one sentence, problem, colon, advice, and contains the given names."""
     assert names in sentence, sentence
-    # Names, and what is to be written, may hold full stops and colons.
+    # Names and quoted values may contain full stops and colons.
     plain = re.sub(r"'[^']*'|\{.*\}", "it", sentence)
     assert re.fullmatch(r"[A-Z][^:]+: [a-z][^:]+\.", plain), sentence
     assert len(sentence) < 200
@@ -144,11 +143,11 @@ KINDS: dict[str, dict[str, object]] = {
     "current": {"solver": "NEWTON", "start_from": "CURRENT"},
     "tree": {"solver": "FABRIK", "use_rotation": True, "orient_weight": 0.5},
 }
-"""Chains of every sort: what a setting breaks depends on who reads it."""
+"""Settings of chains of every kind: other code reads the settings of each kind."""
 
 
 def make_scene(kind: str) -> None:
-    """Make rig "Bad" with a chain of a kind and one beside it, and rig "Good" with one chain."""
+    """Make rig "Bad" with a chain of the kind and another one, and rig "Good" with one chain."""
     good = rigs.make_rig(name="Good")
     rigs.add_chain(good, "Bone.1", rigs.make_empty("Good Target"))
     bad = rigs.make_armature("Bad")

@@ -1,4 +1,4 @@
-"""Rigs whose chains share bones: a Y, a spine with two arms; and what holds of them."""
+"""Rigs whose chains share bones, a Y and a spine with two arms, and checks of them."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -19,9 +19,9 @@ RIGHT = ((0.0, 0.0, 1.0), (-0.4, -0.06, 1.2), (-0.8, 0.0, 1.4))
 
 @dataclass
 class Rig:
-    """An armature object, and by chain name its tip bone and its number of bones up to the root.
+    """An armature object and the tip bones of its chains, by chain name.
 
-    ``length`` is that of the longest way from the root to a tip.
+    ``length`` is that of the longest path of bones from the root to a tip, in scene units.
     """
 
     ob: bpy.types.Object
@@ -35,7 +35,7 @@ class Rig:
         return bpy.data.objects[f"{self.ob.name} {name}"]
 
     def follow(self, **settings: object) -> Self:
-        """Give every tip a chain up to the root, and a target where the tip is; return the rig."""
+        """Add a chain up to the root and a target at the tail for every tip; return the rig."""
         for name, tip in self.tips.items():
             target = rigs.make_empty(f"{self.ob.name} {name}", rigs.tail(self.ob, tip))
             rigs.add_chain(self.ob, tip, target, name=name, tolerance=1e-7, **settings)
@@ -53,13 +53,13 @@ class Rig:
         }
 
     def assert_reached(self, miss: float = 1e-6) -> None:
-        """Check that all tips are at their targets, to a share of the length."""
+        """Check that all tips are at their targets; ``miss`` is a share of the length."""
         depsgraph = rigs.updated()
         for name, gap in self.gaps(depsgraph).items():
             assert gap <= miss * self.length, (name, gap / self.length, self.chain(name).status)
 
     def place(self, seed: int, angle: float = 0.5) -> None:
-        """Bring the targets to where the tips are in a pose at random: all can be reached."""
+        """Place the targets at the tips of a random pose, so that all can be reached."""
         rng, world = make_rng(seed), np.array(self.ob.matrix_world)
         turns = [turn(rng.normal(size=3), rng.uniform(-angle, angle)) for _ in self.ob.data.bones]
         for name, tail in zip(
@@ -69,7 +69,7 @@ class Rig:
 
 
 def make_y(name: str = "Y", *, has_root: bool = False, **bones: object) -> Rig:
-    """Return a trunk of two bones that carries two limbs of two, and may have a root above it."""
+    """Return a trunk of two bones with two limbs of two bones, below an optional root bone."""
     ob = rigs.make_armature(name)
     if has_root:
         rigs.add_bones(ob, ((0, 0, -0.5), (0, 0.1, 0)), prefix="Root")
@@ -104,5 +104,5 @@ RIGS = {"Y": make_y, "body": make_body}
 
 
 def in_armatures(monkeypatch: Any) -> None:
-    """Have all trees solved in the spaces of their armatures, not of their root bones."""
+    """Solve all trees in the spaces of their armatures, not of their root bones."""
     monkeypatch.setattr(bases, "MAX_UNEVENNESS", -1.0)

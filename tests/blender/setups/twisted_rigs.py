@@ -1,4 +1,4 @@
-"""Limbs whose segments have several bones, or twist bones, and targets that turn their hands."""
+"""Limbs with segments of several bones or with twist bones, and targets that turn the hands."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ def between(one: Sequence[float], other: Sequence[float], share: float) -> Vecto
     return Vector(one).lerp(Vector(other), share)
 
 
-# As Rigify generates them.
+# The bones that Rigify generates.
 SEGMENTED: Bones = {
     "shoulder.L": ("", (0, 0, 1.5), SHOULDER),
     "DEF-upper_arm.L": ("shoulder.L", SHOULDER, between(SHOULDER, ELBOW, 0.5)),
@@ -29,7 +29,7 @@ SEGMENTED: Bones = {
     "DEF-hand.L": ("DEF-forearm.L.001", WRIST, PALM),
     "finger.L": ("DEF-hand.L", PALM, (0.95, 0, 1.35)),
 }
-# As Unreal's mannequins have them: the twist bones of the forearm at a third and two thirds.
+# The bones of Unreal's mannequins: the forearm has twist bones at a third and two thirds.
 UNREAL: Bones = {
     "clavicle_l": ("", (0, 0, 1.5), SHOULDER),
     "upperarm_l": ("clavicle_l", SHOULDER, ELBOW),
@@ -41,7 +41,7 @@ UNREAL: Bones = {
     "lowerarm_twist_02_l": (
         "lowerarm_l", between(ELBOW, WRIST, 1 / 3), between(ELBOW, WRIST, 0.6),
     ),
-    # Points aside, as bones do that come from other programs.
+    # Points aside, as imported bones often do.
     "lowerarm_twist_01_l": ("lowerarm_l", between(ELBOW, WRIST, 2 / 3), (0.7, 0.11, 1.42)),
     "hand_l": ("lowerarm_l", WRIST, PALM),
     "finger_l": ("hand_l", PALM, (0.95, 0, 1.35)),
@@ -50,17 +50,17 @@ HANDS = {"DEF-hand.L": "DEF-forearm.L.001", "hand_l": "lowerarm_l"}
 """The bone before each hand."""
 RIGS = pytest.mark.parametrize("bones", [SEGMENTED, UNREAL], ids=["segmented", "unreal"])
 MOVED = (-0.1, 0.03, -0.1)
-"""A way of the hand at rest that bends the arm."""
+"""An offset of the hand from rest that bends the arm, in scene units."""
 
 
 def make_bones(bones: Bones, name: str = "Rig", mode: str = "QUATERNION") -> bpy.types.Object:
     ob = rigs.make_armature(name)
-    with rigs.editing(ob) as made:
+    with rigs.editing(ob) as edited:
         for bone, (parent, head, tail) in bones.items():
-            new = made.new(bone)
+            new = edited.new(bone)
             new.head, new.tail, new.roll = head, tail, 0.3
             if parent:
-                new.parent = made[parent]
+                new.parent = edited[parent]
     for bone in ob.pose.bones:
         bone.rotation_mode = mode
     return ob
@@ -71,16 +71,16 @@ def make_arm(
 ) -> tuple[bpy.types.Object, bpy.types.PropertyGroup, bpy.types.Object]:
     """Return an arm with its chain from the upper arm to the forearm, and its target.
 
-    The target stands at the hand at rest, as it is turned there.
+    The target has the position and rotation of the hand at rest.
     """
     ob = make_bones(bones, mode=mode)
     last = next(last for hand, last in HANDS.items() if hand in bones)
     target = rigs.make_empty("Target")
     target.rotation_mode = "QUATERNION"
     count = len([name for name in bones if "arm" in name and "twist" not in name])
-    given = {"chain_count": count, "use_rotation": True, "rotation_bone": "AUTO"}
+    defaults = {"chain_count": count, "use_rotation": True, "rotation_bone": "AUTO"}
     turn_hand(ob, target, 0.0)
-    chain = rigs.add_chain(ob, last, target, **{**given, **settings})
+    chain = rigs.add_chain(ob, last, target, **{**defaults, **settings})
     rigs.updated()
     return ob, chain, target
 
@@ -96,7 +96,7 @@ def turn_hand(
     swing: Sequence[float] = (1.0, 0.0, 0.0, 0.0),
     moved: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> None:
-    """Turn a target from the hand at rest about the forearm, after a swing, and move it."""
+    """Place a target at the hand at rest, turned about the forearm, then swung, and moved."""
     bone = ob.data.bones[hand_of(ob)]
     axis = Vector(WRIST) - Vector(ELBOW)
     turn = Quaternion(swing) @ Quaternion(axis, angle) @ bone.matrix_local.to_quaternion()
@@ -105,7 +105,7 @@ def turn_hand(
 
 
 def turn_between(ob: bpy.types.Object, bone: str, other: str, axis: Sequence[float]) -> float:
-    """Return how far one bone is turned from another, about an axis of the rest pose, radians."""
+    """Return the angle of one bone relative to another about a rest axis, in radians."""
     posed = rigs.evaluated(ob).pose.bones
     turns = [
         posed[name].matrix.to_quaternion()

@@ -1,4 +1,4 @@
-"""Two rigs that have followed their targets for a while, and what they show without any memory."""
+"""Two rigs that have solved before, and checks against poses solved without any memory."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ from mathutils import Vector
 from blender_ik_addon.rig.live import live
 from tests.blender.setups import rigs
 
-Limb = tuple[str, str, str]
+Names = tuple[str, str, str]
 """Names of an armature object, of a tip bone, and of the target that its tail follows."""
 Shown = dict[str, np.ndarray]
-"""By armature object: pose matrices and rotation channels of every bone, one row each."""
+"""Pose matrices and rotation channels by armature object, one row for each bone."""
 
-RIG: Limb = ("Rig", "Bone.2", "Rig Target")
-OTHER: Limb = ("Other", "Bone.2", "Other Target")
+RIG: Names = ("Rig", "Bone.2", "Rig Target")
+OTHER: Names = ("Other", "Bone.2", "Other Target")
 TARGETS = ("Other Target", "Rig Target")
 JOINTS = ((0.0, 0.0, 0.0), (0.3, -0.1, 0.6), (0.2, 0.2, 1.2), (0.0, 0.0, 1.8))
 SHIFT = Vector((-0.35, 0.2, -0.15))
@@ -24,7 +24,7 @@ NOISE = 5e-6
 
 
 def named(name: str) -> bpy.types.Object:
-    """Return an object: undo and load replace all of them, so nobody keeps one."""
+    """Return an object by name: undo and load replace all objects, so no reference is kept."""
     return bpy.data.objects[name]
 
 
@@ -37,9 +37,9 @@ def pose_bone(name: str, rig: str = "Rig") -> bpy.types.PoseBone:
 
 
 def make_limb(name: str, location: Sequence[float] = (0, 0, 0), seed: int = 1) -> None:
-    """Add a posed rig: a bone apart, one above a chain of three, one below it; and a target.
+    """Add a posed rig and a target: a separate bone, one above a chain of three, and one below it.
 
-    The bones of ``Other`` are connected: what is their location channel counts for nothing.
+    The bones of ``Other`` are connected, so their location channels have no effect.
     """
     ob = rigs.make_armature(name)
     rigs.add_bones(ob, ((-2, 0, 0), (-2, 0, 1)), prefix="Early")
@@ -54,16 +54,16 @@ def make_limb(name: str, location: Sequence[float] = (0, 0, 0), seed: int = 1) -
     rigs.make_empty(f"{name} Target", np.add((0.6, 0.5, 0.9), location))
 
 
-def follow(limb: Limb, **settings: object) -> bpy.types.PropertyGroup:
+def follow(limb: Names, **settings: object) -> bpy.types.PropertyGroup:
     """Add a chain of three bones for a limb."""
     rig, bone, target = limb
     return rigs.add_chain(named(rig), bone, named(target), **{"chain_count": 3, **settings})
 
 
 def make_pair(**settings: object) -> dict[str, tuple[float, ...]]:
-    """Make ``Rig`` and ``Other`` with live chains and warm plans; settings are those of ``Rig``.
+    """Make ``Rig`` and ``Other`` with live chains that have solved; settings are for ``Rig``.
 
-    Returns the rotation channels of the bones of ``Rig`` before its chain first wrote.
+    Return the rotation channels of the bones of ``Rig`` before its chain first wrote.
     """
     make_limb("Other", (0.8, 0.3, 0.0), seed=2)
     make_limb("Rig")
@@ -75,13 +75,12 @@ def make_pair(**settings: object) -> dict[str, tuple[float, ...]]:
 
 
 def edit_bones(edit: Callable[[bpy.types.bpy_prop_collection], None], rig: str = "Rig") -> None:
-    """Change a rig's bones in edit mode and leave it."""
     with rigs.editing(named(rig)) as bones:
         edit(bones)
 
 
 def warm_up() -> None:
-    """Move both targets about, so that everything that can be remembered is."""
+    """Move both targets, so that chains remember all that they can."""
     for shift in (0.1, -0.05, -0.05):
         for name in TARGETS:
             named(name).location.x += shift
@@ -89,12 +88,12 @@ def warm_up() -> None:
 
 
 @contextmanager
-def told(what: object) -> Iterator[None]:
-    """Say in which of many steps something does not hold."""
+def told(step: object) -> Iterator[None]:
+    """Add the step to the message of a failed assertion in the block."""
     try:
         yield
     except AssertionError as error:
-        error.add_note(f"after {getattr(what, '__name__', what)}")
+        error.add_note(f"after {getattr(step, '__name__', step)}")
         raise
 
 
@@ -103,80 +102,80 @@ def armatures() -> list[bpy.types.Object]:
 
 
 def forget() -> None:
-    """Make the next update one of a session that remembers nothing."""
+    """Clear the memory, so that the next update starts like a new session."""
     live.memory.clear()
     for ob in armatures():
         ob.update_tag()
 
 
 def shown(depsgraph: bpy.types.Depsgraph | None = None) -> Shown:
-    """Return what all rigs show after one update, or in the given graph."""
+    """Return the state of all rigs after one update, or in the given graph."""
     depsgraph = depsgraph or rigs.updated()
-    found = {}
+    state = {}
     for ob in armatures():
         channels = [(*values, 0.0)[:4] for values in rigs.rotations(ob).values()]
         matrices = rigs.pose(ob, depsgraph).reshape(len(channels), 16)
-        found[ob.name] = np.hstack((matrices, channels))
-    return found
+        state[ob.name] = np.hstack((matrices, channels))
+    return state
 
 
-def assert_shown(found: Shown, expected: Shown, step: object = "") -> None:
-    assert found.keys() == expected.keys()
+def assert_shown(actual: Shown, expected: Shown, step: object = "") -> None:
+    assert actual.keys() == expected.keys()
     for name, rows in expected.items():
-        np.testing.assert_allclose(found[name], rows, atol=NOISE, err_msg=f"{name} {step}")
+        np.testing.assert_allclose(actual[name], rows, atol=NOISE, err_msg=f"{name} {step}")
 
 
-def assert_right(limbs: Sequence[Limb] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
-    """Check that the next updates show what a session without memory would show.
+def assert_right(limbs: Sequence[Names] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
+    """Check that the next updates give the same poses as updates without memory.
 
-    That is the first one as things stand, then those of a walk in which one mover after the other
-    is moved away, and the last in which all are back. In each of them the limbs have to reach.
+    The first update is of the present state. Then one mover after the other is moved away, and at
+    last all are moved back. The limbs must reach in every update.
     """
-    found = _walked(limbs, movers, forgets=False)
-    expected = _walked(limbs, movers, forgets=True)
-    for step, (warm, fresh) in enumerate(zip(found, expected, strict=True)):
+    actual = _walk(limbs, movers, forgets=False)
+    expected = _walk(limbs, movers, forgets=True)
+    for step, (warm, fresh) in enumerate(zip(actual, expected, strict=True)):
         assert_shown(warm, fresh, f"at step {step}")
 
 
-def assert_followed(limbs: Sequence[Limb] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
-    """Check the same in a third of the time: only what is shown in the end is compared."""
-    found = _walked(limbs, movers, forgets=False)[-1]
-    assert_shown(_look(limbs, forgets=True), found)
+def assert_followed(limbs: Sequence[Names] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
+    """Check the same in a third of the time: compare only the final poses."""
+    actual = _walk(limbs, movers, forgets=False)[-1]
+    assert_shown(_updated_state(limbs, forgets=True), actual)
 
 
-def _walked(limbs: Sequence[Limb], movers: Sequence[str], *, forgets: bool) -> list[Shown]:
+def _walk(limbs: Sequence[Names], movers: Sequence[str], *, forgets: bool) -> list[Shown]:
     homes = {name: named(name).location.copy() for name in movers}
-    seen = [_look(limbs, forgets=forgets)]
+    states = [_updated_state(limbs, forgets=forgets)]
     for name, home in homes.items():
         named(name).location = home + SHIFT
-        seen.append(_look(limbs, forgets=forgets))
+        states.append(_updated_state(limbs, forgets=forgets))
     for name, home in homes.items():
         named(name).location = home
-    return [*seen, _look(limbs, forgets=forgets)]
+    return [*states, _updated_state(limbs, forgets=forgets)]
 
 
-def _look(limbs: Sequence[Limb], *, forgets: bool) -> Shown:
+def _updated_state(limbs: Sequence[Names], *, forgets: bool) -> Shown:
     if forgets:
         forget()
-    return _reached(limbs, rigs.updated())
+    return _reached_state(limbs, rigs.updated())
 
 
-def _reached(limbs: Sequence[Limb], depsgraph: bpy.types.Depsgraph) -> Shown:
+def _reached_state(limbs: Sequence[Names], depsgraph: bpy.types.Depsgraph) -> Shown:
     for rig, bone, target in limbs:
         rigs.assert_reaches(named(rig), bone, named(target), depsgraph)
     return shown(depsgraph)
 
 
-def assert_right_at(*frames: int, limbs: Sequence[Limb] = (RIG, OTHER)) -> None:
-    """Check frames as they come against a session that remembers nothing of the others."""
+def assert_right_at(*frames: int, limbs: Sequence[Names] = (RIG, OTHER)) -> None:
+    """Check that frames, played in this order, give the same poses as frames without memory."""
     for frame in frames:
-        found = _reached(limbs, rigs.go_to(frame))
+        actual = _reached_state(limbs, rigs.go_to(frame))
         forget()
-        assert_shown(shown(rigs.go_to(frame)), found, f"at frame {frame}")
+        assert_shown(shown(rigs.go_to(frame)), actual, f"at frame {frame}")
 
 
 def assert_let_go(free: dict[str, tuple[float, ...]], *bones: str, rig: str = "Rig") -> None:
-    """Check that bones hold again what they held before their chain first wrote."""
-    held = rigs.rotations(named(rig))
+    """Check that bones have the rotation channels from before their chain first wrote them."""
+    channels = rigs.rotations(named(rig))
     for bone in bones or free:
-        np.testing.assert_allclose(held[bone], free[bone], atol=1e-6, err_msg=bone)
+        np.testing.assert_allclose(channels[bone], free[bone], atol=1e-6, err_msg=bone)
