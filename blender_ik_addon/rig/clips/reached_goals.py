@@ -186,9 +186,7 @@ def _orientations(poses: ChainPoses, tips: Sequence[int]) -> Array:
 def _find_limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> PoledLimb:
     """Return the limb that a chain's pole turns."""
     hang, heads = driven.hanging, poses.joints
-    path = hang.path(hang.carriers[chain])[::-1]
-    rows = path[path.index(hang.limb_root(chain)) :]
-    end = heads[:, hang.count + chain]
+    rows, end = hang.limb(chain), heads[:, hang.count + chain]
     if driven.live_chains[chain].plan.bends_without_tip:
         end, rows = heads[:, rows[-1]], rows[:-1]
     inner = tuple(rows[1:])

@@ -101,17 +101,18 @@ class BoneHierarchy:
             row = self.parents[row]
         return rows
 
-    def limb_root(self, chain: int) -> int:
-        """Return the row of the bone that turns the limb of a chain toward its pole.
+    def limb(self, chain: int) -> list[int]:
+        """Return the rows of the bones that turn toward the pole of a chain, root first.
 
-        As in the core: the first of the bones that move no effector but this one and those beyond
-        it, or of all bones that move it if those are fewer than two.
+        As in the core: the bones that move no effector but this one and those beyond it, or all
+        bones that move it if those are fewer than two.
         """
         carrier = self.carriers[chain]
         paths = [self.path(row) for row in self.carriers]
         others = {row for path in paths if carrier not in path for row in path}
-        limb_rows = [row for row in self.path(carrier) if row not in others]
-        return limb_rows[-1] if len(limb_rows) > 1 else 0
+        whole = self.path(carrier)
+        limb_rows = [row for row in whole if row not in others]
+        return (limb_rows if len(limb_rows) > 1 else whole)[::-1]
 
 
 OrderedBones = tuple[Indices, BoneHierarchy]

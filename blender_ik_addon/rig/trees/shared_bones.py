@@ -85,7 +85,7 @@ def group_by_bones(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]
 def limb_count(plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
     """Return how many bones the pole of a chain turns, counted from its effector upward.
 
-    As ``BoneHierarchy.limb_root``, for chains that are not solved together yet.
+    As ``BoneHierarchy.limb``, for chains that are not solved together yet.
 
     Args:
         plan: Plan of the chain.

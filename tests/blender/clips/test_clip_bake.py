@@ -159,7 +159,7 @@ def test_limbs_of_a_tree_are_improved_together_and_a_pole_keeps_their_sides(
     for number, (name, tip) in enumerate(rig.tips.items()):
         place = rig.ob.data.bones[tip].tail_local
         targets[tip] = rigs.make_empty(name)
-        shaken.wander(targets[tip], shaken.around(place * 0.85, 0.25, number))
+        shaken.wander(targets[tip], shaken.around(place * 0.8, 0.25, number))
         rigs.add_chain(rig.ob, tip, targets[tip], solver=solver, pole_target=pole)
     select_objects(active=rig.ob)
     bpy.context.view_layer.update()

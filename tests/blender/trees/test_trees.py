@@ -99,6 +99,19 @@ def test_targets_out_of_reach_settle_by_weight():
     assert rig.chain("Left").status == "Outweighed by Right: " + rig.chain("Left").status[-9:]
 
 
+def test_straight_limbs_with_poles_roll_little_while_targets_out_of_reach_move():
+    rig = tree_rigs.make_y()
+    rig.follow()
+    for name, side in (("Left", 1.0), ("Right", -1.0)):
+        rig.chain(name).pole_target = rigs.make_empty("Pole", (side, -3.0, 2.0))
+        rig.target(name).location = (side, 0.0, 1.0)
+    turns = []
+    for step in range(10):
+        rigs.change(rig.target("Left"), location=(1.0, 0.01 * step, 1.0 + 0.01 * step))
+        turns.append(rigs.matrices(rig.ob)["Left.0"][:3, :3])
+    assert np.abs(np.diff(turns, axis=0)).max() < 0.02
+
+
 def test_locked_rotation_channels_stay_and_are_named():
     rig = tree_rigs.make_y(modes="XYZ").follow()
     rig.ob.pose.bones["Trunk.1"].lock_rotation = (True, True, True)
