@@ -114,7 +114,7 @@ def start(variables: dict[str, str], program: str, *arguments: str) -> Worker:
     """Start a worker: "core", a rival, or a module of `benchmarks`, which runs in Blender.
 
     Our core runs in Blender's Python, too. The variables are those that
-    `environment.own_variables` yields.
+    `environment.isolated_variables` yields.
     """
     if program == "fullik":
         return _start_fullik(variables)
