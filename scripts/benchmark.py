@@ -55,7 +55,7 @@ def measure_page(variables: dict[str, str], options: argparse.Namespace) -> list
     title, explanation, _ = PAGES[page]
     for result in measure(select_rows(page, options.only), start_named, options.rounds):
         results.append(result)
-        say(result.row.group, result.reason or f"{result.row.name}: {result.cell()}")
+        say(result.row.group, result.reason or f"{result.row.name}: {result.format_cell()}")
     text = f"# {title}\n\n{describe(options.rounds)}\n\n{make_page(results, explanation)}\n"
     options.output.mkdir(parents=True, exist_ok=True)
     (options.output / f"{page}.md").write_text(text, encoding="utf-8")
