@@ -67,7 +67,7 @@ def _list_lines() -> Iterator[str]:
 
 
 def _make_table(word: str, props: Iterable[bpy.types.Property]) -> Iterator[str]:
-    if props := [each for each in props if each.identifier not in LEFT_OUT]:
+    if props := [prop for prop in props if prop.identifier not in LEFT_OUT]:
         yield f"| {word} | label | kind, default | |\n|---|---|---|---|"
         for prop in props:
             label = f"*{prop.name}*" if prop.name not in ("", prop.identifier) else ""

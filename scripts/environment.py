@@ -1,8 +1,7 @@
 """Make the virtual environments of the project, inside the checkout.
 
-Scripts need a Python (3.9 or newer) that starts them; all else comes from here. The Pythons that
-Blender needs (3.11, 3.13) are searched on this machine, otherwise uv downloads them. Only `.venv/`
-is written.
+Scripts need a Python (3.9 or newer) to start; all else comes from here. The Pythons for Blender
+(3.11, 3.13) are on this machine, otherwise uv downloads them. Only `.venv/` is written.
 """
 
 from __future__ import annotations
@@ -107,7 +106,7 @@ def ensure_packages(version: str) -> Path:
 
 
 def _is_made_from(folder: Path, recipe: str) -> bool:
-    """Tell whether a finished installation in the folder was made from a recipe."""
+    """Return whether the folder has a finished installation from a recipe."""
     stamp = folder / STAMP
     return stamp.exists() and stamp.read_text() == recipe
 
@@ -195,8 +194,8 @@ def run_in(label: str, *arguments: object, mark: str = "") -> int:
 def _make_empty(name: str, version: str) -> None:
     """Make an environment with a Python version, for example "3.11".
 
-    The Python is one of this machine, otherwise uv downloads it. pip installs virtualenv and uv.
-    Raises ``UnavailableError`` if there is no such Python.
+    The Python is on this machine or uv downloads it; pip installs virtualenv and uv. Raises
+    ``UnavailableError`` if there is no such Python.
     """
     tools, pythons = FOLDER / "tools", FOLDER / "python"
     if not tools.exists():

@@ -51,8 +51,8 @@ def measure(path: str, unit: str, first: str, last: str) -> None:
             poses.append(np.array([(bone.head, bone.tail) for bone in bones]))
         return np.array(poses)
 
-    def get_slide(joints: np.ndarray) -> float:
-        """Return the mean distance per frame that planted heels and toes move, in millimetres."""
+    def slip(joints: np.ndarray) -> float:
+        """Return the mean slip of planted heels and toes per frame, in millimetres."""
         steps = []
         for side, foot in FEET.items():
             path = rig.chain_ik.chains[f"Leg.{side}"].path_from_id("planted")
@@ -68,12 +68,10 @@ def measure(path: str, unit: str, first: str, last: str) -> None:
     bpy.ops.pose.chain_ik_plant(which="ALL", frame_start=frames[0], frame_end=frames[-1])
     seconds, after = time.perf_counter() - start, read_joints()
     print(f"{Path(path).name}, {len(frames)} frames, planted in {seconds:.1f} s")
-    print(
-        f"  what stands moved by {get_slide(before):.2f} mm a frame, now by {get_slide(after):.3f}"
-    )
+    print(f"  what stands moved by {slip(before):.2f} mm a frame, now by {slip(after):.3f}")
     for part in (*FEET.values(), "LeftLeg", "RightLeg"):
         heads = (joints[:, names.index(part), 0] for joints in (after, before))
-        later, earlier = (np.sqrt(np.square(np.diff(each, 2, axis=0)).mean()) for each in heads)
+        later, earlier = (np.sqrt(np.square(np.diff(path, 2, axis=0)).mean()) for path in heads)
         print(f"  acceleration of {part} beside the clip: {later / earlier:.3f}")
 
 

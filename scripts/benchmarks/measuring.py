@@ -1,7 +1,6 @@
 """Rows that compare two sides: their measurement, their goals and their tables.
 
-All sides of a group are measured in turn, round after round: if the machine slows down, it does so
-for all of them.
+All sides of a group are measured in turn, so that a slow phase of the machine affects all of them.
 """
 
 from __future__ import annotations
@@ -180,10 +179,7 @@ def _cells(line: Mapping[str, Result], columns: Sequence[str]) -> Iterator[str]:
 
 
 def measure(rows: Sequence[Row], start: Callable[..., Worker], rounds: int) -> Iterator[Result]:
-    """Measure rows and yield a result for each row; no process stays alive after that.
-
-    A process stays alive while the next group needs it.
-    """
+    """Measure rows and yield a result for each; end each process after its last group."""
     pool: dict[tuple[str, ...], Worker] = {}
     groups = [list(group) for _, group in itertools.groupby(rows, lambda row: row.group)]
     try:

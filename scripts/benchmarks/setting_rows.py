@@ -216,23 +216,23 @@ LIMITED_ROWS = tuple(
 """Rows that are compared with Blender's constraint with the same limits."""
 
 _REASONS = {
-    "what chains of two bones have where a row sets no other": ("solver=TWO_BONE",),
-    "a word for people": ("name",),
+    "the solver of chains with two bones, unless a row sets another": ("solver=TWO_BONE",),
+    "a name for users": ("name",),
     "a muted chain is not solved": ("mute",),
-    "which bone is no cost; how many are, the scenes differ by": ("bone", "chain_count"),
-    "which bone is no cost": ("joints.bone",),
+    "the bone costs nothing, and the scenes differ in their bone counts": ("bone", "chain_count"),
+    "the choice of a bone costs nothing": ("joints.bone",),
     "every row has one": ("target",),
-    "its entries have rows of their own": ("joints", "force"),
-    "every group has one, and it is not shown": ("joints.name", "force.name"),
-    "says which row of a list is shown": ("active_joint_index",),
-    "a constraint of Blender's own on the control, which no solve reads": ("space", "pole_space"),
-    "the scenes have no twist bones to spread a turn along": ("use_twist_spread",),
-    "counts in a whole body only, which no scene has": ("priority", "use_pin", "pull"),
-    "read by Plant Feet and drawn, which no solve does": tuple(
+    "the settings in it have separate rows": ("joints", "force"),
+    "every group has a name, and it is hidden": ("joints.name", "force.name"),
+    "the active row of a list": ("active_joint_index",),
+    "sets a constraint of Blender on the control, which no solve reads": ("space", "pole_space"),
+    "the scenes have no twist bones": ("use_twist_spread",),
+    "has an effect only in a whole body, and no scene has one": ("priority", "use_pin", "pull"),
+    "read by Plant Feet and by drawing, not by a solve": tuple(
         f"planted={kind}" for kind in ("NONE", "HEEL", "TOE", "FOOT")
     ),
-    "written by the chain itself, read by every row": ("stored_pose",),
-    "read by panels only": ("status", "residual"),
+    "written by the chain itself, and read in every row": ("stored_pose",),
+    "read only by panels": ("status", "residual"),
 }
 NO_ROW = {name: reason for reason, names in _REASONS.items() for name in names}
 """Properties without a row, and the reason."""

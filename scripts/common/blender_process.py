@@ -14,12 +14,12 @@ import bpy
 
 def registered(base: type, package: str) -> list[type]:
     """Return a package's registered subclasses of a class of Blender, bases first."""
-    found, waiting = dict[type, None](), [base]
+    classes, waiting = dict[type, None](), [base]
     while waiting:
         waiting += (cls := waiting.pop(0)).__subclasses__()
         if cls.__module__.startswith(package) and cls.is_registered:
-            found[cls] = None
-    return list(found)
+            classes[cls] = None
+    return list(classes)
 
 
 def run(main: Callable[..., object], *arguments: object) -> NoReturn:

@@ -98,11 +98,11 @@ def harvest(package: Path) -> dict[tuple[str, str], str]:
 
 
 def write_words(
-    path: Path, wanted: Mapping[tuple[str, str], str], words: Mapping[tuple[str, str], str]
+    path: Path, places: Mapping[tuple[str, str], str], words: Mapping[tuple[str, str], str]
 ) -> None:
-    """Write the file of a language in the order of ``wanted``, which has the places of texts."""
+    """Write the file of a language in the order of ``places`` of texts in the code."""
     parts = [_HEADER.format(language=path.stem)]
-    for (context, text), place in wanted.items():
+    for (context, text), place in places.items():
         fields = {"msgctxt": context, "msgid": text, "msgstr": words.get((context, text), "")}
         lines = [
             f"{key} {json.dumps(value, ensure_ascii=False)}\n"
@@ -277,16 +277,16 @@ def main() -> None:
     parser.add_argument("--add", action="append", default=[], metavar="LANGUAGE")
     added = parser.parse_args().add
     blender_ik_addon.register()
-    wanted = harvest(Path(blender_ik_addon.__file__).parent)
+    places = harvest(Path(blender_ik_addon.__file__).parent)
     for language in sorted({*catalogue.languages(), *added}):
         path = catalogue.path_of(language)
         words = catalogue.translations_of(language) if path.is_file() else {}
-        write_words(path, wanted, words)
-        removed = {key: translation for key, translation in words.items() if key not in wanted}
+        write_words(path, places, words)
+        removed = {key: translation for key, translation in words.items() if key not in places}
         for (context, text), translation in removed.items():
             print(f"{language}: no longer said: [{context}] {text} | {translation}")
-        missing = sum(not words.get(key) for key in wanted)
-        print(f"{language}: {len(wanted)} texts, {missing} missing, {len(removed)} gone")
+        missing = sum(not words.get(key) for key in places)
+        print(f"{language}: {len(places)} texts, {missing} missing, {len(removed)} gone")
 
 
 if __name__ == "__main__":

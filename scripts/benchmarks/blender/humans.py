@@ -31,8 +31,7 @@ LIMBS = {
 }
 """Tip bone to number of bones and solver."""
 SPACING = 2.0
-# Radius of the targets' circles as a share of the distance from root to tip, radians of a step on
-# the circle, and number of places.
+# Radius of the targets' circles as a share of the root-tip distance, radians a step, and places.
 RADIUS_SHARE, STEP, SETS = 0.12, 0.3, 64
 # Shift of the circles from the rest tip toward the root, as a share of that distance.
 TOWARD_ROOT = 0.25

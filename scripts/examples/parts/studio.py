@@ -104,10 +104,7 @@ def save(path: Path) -> None:
 
 
 def take_picture(example: Example, path: Path) -> None:
-    """Render a frame of the open file.
-
-    Bake chains that depend on earlier frames first, as needed for any render of single frames.
-    """
+    """Render a frame of the open file, after a bake of chains that depend on earlier frames."""
     scene = bpy.context.scene
     for rig in [item for item in scene.objects if item.type == "ARMATURE"]:
         if any(chain.solver == "FOLLOW" for chain in rig.chain_ik.chains):
