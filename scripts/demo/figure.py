@@ -29,7 +29,7 @@ THICKNESS, MAX_THICKNESS = 0.18, 0.04
 WITHOUT_BODY = ("breast", "heel")
 
 
-# Width and depth of the box. The feet start at its left rear corner; it is centred below.
+# Width and depth of the box, centred below the figure. The feet start at its left rear corner.
 BOX = (0.3, 0.22)
 HALF_STANCE = 0.1
 ANKLE_HEIGHT = 0.085

@@ -15,7 +15,7 @@ TARGET, POLE = "hand Target.L", "hand Pole.L"
 
 
 def path(share: float) -> Point:
-    """Return the position of the wrist, metres: a horizontal eight in front of the chest."""
+    """Return the position of the wrist, metres: a sideways eight in front of the chest."""
     turn = math.tau * share
     return (
         0.25 + 0.14 * math.cos(turn),

@@ -80,7 +80,7 @@ class Change(NamedTuple):
         return "".join(lines)
 
     def changes_program(self, source: str) -> bool:
-        """Return whether the changed source compiles to a different program, annotations aside."""
+        """Return whether the changed source is valid and differs in more than annotations."""
         try:
             return _parse_program(self.apply(source)) != _parse_program(source)
         except SyntaxError:

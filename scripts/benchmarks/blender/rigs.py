@@ -6,8 +6,8 @@ A layout is "ARMATURES x LIMBS x BONES". Bones have length 1; two or more limbs 
 parent. Manners: chains (this project's, live), built-in, bare (nothing poses), floor (recorded
 rotations are written before the update, nothing is solved), unsolved (a handler writes them;
 objects have the settings of live chains, and it reads the targets as any live solver must: the time
-of live chains without solving and deciding). Each manner has its own process, so
-that no handlers or data of another one slow it down.
+of live chains without solving and deciding). Each manner has its own process, so that
+no handlers or data of another one slow it down.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Chains and targets for every solver, made by one recipe.
 
 Bones have unit length and the root is the origin, so a chain of n bones has length n. The name of
-a case is its size: "10 x 400" is 400 targets of one chain of ten bones. "climbing" chains lie in no
-plane, as posed rigs do; most rigs are modelled flat.
+a case is its size: "10 x 400" is 400 targets of one chain of ten bones. "climbing" chains are not
+planar: most rigs are modelled flat, but posed rigs are not.
 """
 
 from __future__ import annotations

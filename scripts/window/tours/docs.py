@@ -63,7 +63,7 @@ class Steps(Tour):
                 check_moved(hand.head, start, 0.2, "With the mouse the target")
                 self.picture("start_3_drag")
 
-        yield from self.grab([start, *(start + step_offset for step_offset in offsets)], look)
+        yield from self.grab([start, *(start + offset for offset in offsets)], look)
         self.viewport.press("ESC")
         yield REDRAW
         put(HANDS[0], Place(OUT_OF_REACH))
