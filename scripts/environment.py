@@ -34,7 +34,7 @@ STAMP = "chain_ik_recipe.txt"
 # Lower bounds are versions that were run. Lint tools have upper bounds: a new release of them must
 # not make a good commit fail.
 _TESTING = ("pytest>=8.3,<10", "hypothesis>=6.112")
-# An independent minimiser for the resting poses of FORCE; tests skip where it is missing.
+# A minimiser for the benchmark of held back targets; the test of it skips if SciPy is missing.
 _MINIMISING = "scipy>=1.11"
 _STUBS = ("fake-bpy-module-5.2>=20260730", "numpy>=2.2,<3")
 _PAGES = ("sphinx>=9.1,<10", "myst-parser>=5.1,<6", "furo>=2025.12.19", "numpy>=2.2,<3")
