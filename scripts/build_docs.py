@@ -2,7 +2,7 @@
 
     python3 scripts/build_docs.py
 
-The site needs no other server: whatever it shows, formulas too, is part of it. `scripts/test.py
+The site needs no other server: all that it shows, also formulas, is part of it. `scripts/test.py
 --only docs` builds it with warnings as errors, and runs the examples.
 """
 
@@ -20,32 +20,32 @@ from common.console import ROOT, say, stream
 
 SOURCE = ROOT / "docs"
 SITE = ROOT / "out" / "site"
-# What Sphinx remembers from run to run; what it says of a page it says when it reads the page.
-READ = ROOT / "out" / "site_pages"
-# The kinds of output: pages, and the examples of the core, which are run. In this order.
+# The cache of Sphinx between runs. Sphinx warns about a page only when it reads that page.
+CACHE = ROOT / "out" / "site_pages"
+# The kinds of output in their order: pages, then the examples of the core, which are run.
 BUILDERS = ("html", "doctest")
 
 
 def build(label: str, builder: str, *, is_check: bool) -> list[str]:
-    """Build one kind of output; return what Sphinx says against it, nothing if all is well.
+    """Build one kind of output; return the faults as sentences, an empty list if there are none.
 
-    A check reads all pages anew, and a warning is an error.
+    A check reads all pages again, and a warning is an error.
     """
     python = environment.ensure("docs")
-    folder = SITE if builder == "html" else READ / builder
-    command = [str(python), "-m", "sphinx", "-q", "-b", builder, "-d", str(READ / "read")]
+    folder = SITE if builder == "html" else CACHE / builder
+    command = [str(python), "-m", "sphinx", "-q", "-b", builder, "-d", str(CACHE / "read")]
     if is_check:
         command += ["-W", "--keep-going", "-n"]
-        # What is wrong in a page is said when it is read: by the first builder.
+        # Only the first builder has to read the pages again: that is when Sphinx warns.
         command += ["-E"] if builder == BUILDERS[0] else []
     code, output = stream(label, [*command, str(SOURCE), str(folder)])
     if code == 0:
         # The site needs no other server.
-        foreign = r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="(?:https?:)?//'
-        found = (
-            path for path in SITE.rglob("*.html") if re.search(foreign, path.read_text("utf-8"))
+        external = r'<(?:script|img|link rel="stylesheet")[^>]*(?:src|href)="(?:https?:)?//'
+        pages = (
+            path for path in SITE.rglob("*.html") if re.search(external, path.read_text("utf-8"))
         )
-        return [f"{path.name} loads something from another server." for path in sorted(found)]
+        return [f"{path.name} loads something from another server." for path in sorted(pages)]
     return [line for line in output if line.strip()] or [f"Sphinx ended with exit code {code}."]
 
 

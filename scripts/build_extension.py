@@ -3,8 +3,8 @@
     python3 scripts/build_extension.py
     BLENDER=/path/to/blender python3 scripts/build_extension.py      with that application
 
-The work is done by Blender's own builder, from the bpy package of the Python that runs this, else
-of the environment bpy-5.2, which is installed if needed.
+Blender's own builder does the work. It comes from the bpy package of the Python that runs this,
+otherwise from the environment bpy-5.2, which is installed if needed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from common.console import ROOT
 
 
 def find_builder() -> tuple[list[str], list[str]] | None:
-    """Return what starts a builder that is at hand, and its options; or None."""
+    """Return the command of a builder on this machine and its options, or None."""
     blender = shutil.which(os.environ.get("BLENDER", ""))
     if blender:
-        # It knows the tags that a manifest may have.
+        # The application knows the tags that a manifest may have.
         return [os.path.abspath(blender), "--factory-startup", "--command", "extension"], []
-    # Looked up, not imported: starting Blender is not needed.
+    # Find bpy without importing it: an import would start Blender.
     bpy = importlib.util.find_spec("bpy")
     if bpy is None or bpy.origin is None:
         return None
@@ -38,10 +38,10 @@ def find_builder() -> tuple[list[str], list[str]] | None:
 
 
 def build(command: list[str], options: list[str], destination: Path) -> Path:
-    """Build the zip with a builder, which ends where it finds a fault, and return its path.
+    """Build the zip, validate it and return its path; the builder fails if it finds a fault.
 
-    Blender wants `__init__.py` and the manifest in one folder; the checkout keeps the manifest at
-    its root, where the package has a name that Python can import.
+    Blender needs `__init__.py` and the manifest in one folder. The checkout keeps the manifest at
+    its root, so that the package has a name that Python can import.
     """
     with tempfile.TemporaryDirectory(prefix="chain_ik_build_") as temporary:
         source, output = Path(temporary) / "source", Path(temporary) / "output"
@@ -52,14 +52,14 @@ def build(command: list[str], options: list[str], destination: Path) -> Path:
         output.mkdir()
         folders = ["--source-dir", str(source), "--output-dir", str(output)]
         subprocess.run([*command, "build", *folders, *options], check=True)
-        (built,) = output.glob("*.zip")
-        subprocess.run([*command, "validate", str(built), *options], check=True)
+        (zip_path,) = output.glob("*.zip")
+        subprocess.run([*command, "validate", str(zip_path), *options], check=True)
         destination.mkdir(parents=True, exist_ok=True)
-        return Path(shutil.copy(built, destination))
+        return Path(shutil.copy(zip_path, destination))
 
 
 def main() -> int:
-    """Build with the builder at hand, or start again on an environment that has one."""
+    """Build with a builder of this Python, or start again in an environment that has one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--output", type=Path, default=ROOT / "dist", help="folder for the zip")
     options = parser.parse_args()
@@ -71,7 +71,7 @@ def main() -> int:
     try:
         print(f"built and validated {build(*builder, options.output)}")
     except subprocess.CalledProcessError as error:
-        # The builder has already said what is wrong.
+        # The builder has already printed the fault.
         return error.returncode
     return 0
 

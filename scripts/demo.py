@@ -1,9 +1,9 @@
-"""Show the main job: chains on a human rig follow moving targets, live, with each solver.
+"""Demonstrate the main task: chains of a human rig follow moving targets, live, by each solver.
 
     python3 scripts/demo.py
 
-Prints a table; writes out/demo.png and out/demo.blend, and a picture and a file of three creatures:
-a snake, a neck and a rope. Fails if a target in reach is missed by more than 1e-4 of the limb's
+Prints a table. Writes out/demo.png and out/demo.blend, and a picture and a file of three creatures:
+a snake, a neck and a rope. Fails if a limb misses a target in reach by more than 1e-4 of its
 length.
 """
 

@@ -1,8 +1,8 @@
-"""Write docs/reference_blender.md: the properties and operators, as Blender knows them.
+"""Write docs/reference_blender.md: the properties and operators as registered in Blender.
 
     python3 scripts/docs_reference.py
 
-A test fails where the page is not what this writes.
+A test fails if the page differs from what this script writes.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ GROUPS = {
     "ComparedSolver": ("A solver in it", "`window_manager.chain_ik.solvers[...]`"),
     "ComparedPoint": ("A joint of its pose", "`solver.joints[...]`"),
 }
-"""Titles of property groups, and where they are found; of others what their docstrings say."""
+"""Titles of property groups, and where scripts find them; other groups show their docstrings."""
 
 
-# What operators have beside their own arguments, and groups beside what scripts set.
-OF_BLENDER = ("rna_type", "filter_glob", "check_existing", "active_joint_index")
+# Properties that the page leaves out: Blender adds them, or scripts do not set them.
+LEFT_OUT = ("rna_type", "filter_glob", "check_existing", "active_joint_index")
 
 
 def page() -> str:
-    return "\n".join((HEAD, *_lines()))
+    return "\n".join((HEAD, *_list_lines()))
 
 
-def _lines() -> Iterator[str]:
+def _list_lines() -> Iterator[str]:
     import bpy
 
     from common.blender_process import registered
@@ -56,27 +56,27 @@ def _lines() -> Iterator[str]:
         group = groups[name]
         title, where = GROUPS.get(name, (group.__doc__.split("\n")[0].rstrip("."), ""))
         yield f"## {title}\n\n{where}\n"
-        yield from _table("property", [p for p in group.bl_rna.properties if p.is_runtime])
+        yield from _make_table("property", [p for p in group.bl_rna.properties if p.is_runtime])
     yield "## Operators\n\n`bpy.ops.pose.chain_ik_...`, most of them for the active chain.\n"
     operators = registered(bpy.types.Operator, PACKAGE)
-    for operator in sorted(operators, key=lambda each: each.bl_idname):
+    for operator in sorted(operators, key=lambda operator: operator.bl_idname):
         module, _, name = operator.bl_idname.partition(".")
         kind = getattr(getattr(bpy.ops, module), name).get_rna_type()
         yield f"### {kind.name}\n\n`{module}.{name}`: {kind.description}.\n"
-        yield from _table("argument", kind.properties)
+        yield from _make_table("argument", kind.properties)
 
 
-def _table(word: str, props: Iterable[bpy.types.Property]) -> Iterator[str]:
-    if props := [each for each in props if each.identifier not in OF_BLENDER]:
+def _make_table(word: str, props: Iterable[bpy.types.Property]) -> Iterator[str]:
+    if props := [prop for prop in props if prop.identifier not in LEFT_OUT]:
         yield f"| {word} | label | kind, default | |\n|---|---|---|---|"
         for prop in props:
             label = f"*{prop.name}*" if prop.name not in ("", prop.identifier) else ""
-            yield f"| `{prop.identifier}` | {label} | {_kind(prop)} | {prop.description} |"
+            yield f"| `{prop.identifier}` | {label} | {_describe_kind(prop)} | {prop.description} |"
         yield ""
 
 
-def _kind(prop: bpy.types.Property) -> str:
-    """Return the kind of a property, its values where they have names, and its default."""
+def _describe_kind(prop: bpy.types.Property) -> str:
+    """Return the kind of a property, the identifiers of an enum's values, and its default."""
     kind = prop.type.lower()
     if prop.type == "ENUM":
         items = ", ".join(f"`{item.identifier}`" for item in prop.enum_items)
@@ -93,7 +93,7 @@ def _kind(prop: bpy.types.Property) -> str:
 
 
 def main() -> int:
-    """Write the page: here, where Blender is a module, else in an environment that has it."""
+    """Start this script again in an environment with Blender as a module, which writes the page."""
     if "--write" not in sys.argv:
         return environment.run_in("bpy-5.2", __file__, "--write")
     import blender_ik_addon

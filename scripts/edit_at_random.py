@@ -1,4 +1,4 @@
-"""Edit files at random on one Blender, and print what does not hold, with the command to see it.
+"""Edit files at random in one Blender; print what fails, and the command that repeats it.
 
 python3 scripts/edit_at_random.py --steps 10000                    on the newest Blender
 python3 scripts/edit_at_random.py --only 4.2 --steps 5000          on another one
@@ -16,11 +16,11 @@ MODULE = "tests.blender.edits.random_run"
 
 
 def main() -> int:
-    """Make the environment if there is none yet, and hand the other words on."""
+    """Make the environment if there is none, and pass all other options on."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--only", default="5.2", help="version of Blender")
-    asked, others = parser.parse_known_args()
-    return environment.run_in(f"bpy-{asked.only}", "-m", MODULE, *others)
+    options, passed_on = parser.parse_known_args()
+    return environment.run_in(f"bpy-{options.only}", "-m", MODULE, *passed_on)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python3 scripts/examples.py                  all of them
     python3 scripts/examples.py arm spider       some of them
 
-The files are made with the oldest Blender that Chain IK knows, so that every later one opens them.
+The oldest Blender that Chain IK supports makes the files, so that every later one opens them.
 Fails if a chain does not follow its target.
 """
 

@@ -1,4 +1,4 @@
-"""Plant the feet of recorded clips, and print the figures of docs/clips.md.
+"""Plant the feet of recorded clips and print the figures of docs/clips.md.
 
     python3 scripts/recorded.py
 
@@ -18,13 +18,13 @@ from common.console import ROOT
 
 PACKAGE = "bvhtools==1.6.0"
 FOLDER = ROOT / "out" / "recorded"
-# Files that count in centimetres or in metres, and the first and the last frame that is looked at.
+# File, metres per unit of the file, first and last frame to measure.
 CLIPS = (("test1.bvh", 0.01, 1500, 1740), ("test2.bvh", 0.01, 900, 1140))
 FEET = {"L": "LeftFoot", "R": "RightFoot"}
 
 
 def measure(path: str, unit: str, first: str, last: str) -> None:
-    """Plant a clip in this Blender, and print what has changed."""
+    """Plant the feet of a clip in this Blender and print the figures before and after."""
     import bpy
     import numpy as np
 
@@ -42,41 +42,41 @@ def measure(path: str, unit: str, first: str, last: str) -> None:
         chain.mute = True
     names = [bone.name for bone in rig.data.bones if bone.use_deform]
 
-    def joints() -> np.ndarray:
-        """Return heads and tails of the recorded bones, shape (f, n, 2, 3)."""
-        found = []
+    def read_joints() -> np.ndarray:
+        """Return heads and tails of the recorded bones, shape (frames, bones, 2, 3)."""
+        poses = []
         for frame in frames:
             bpy.context.scene.frame_set(frame)
             bones = [rig.pose.bones[name] for name in names]
-            found.append(np.array([(bone.head, bone.tail) for bone in bones]))
-        return np.array(found)
+            poses.append(np.array([(bone.head, bone.tail) for bone in bones]))
+        return np.array(poses)
 
-    def slide(places: np.ndarray) -> float:
-        """Return the mean way in a frame of what stands, in millimetres."""
+    def slip(joints: np.ndarray) -> float:
+        """Return the mean slip of planted heels and toes per frame, in millimetres."""
         steps = []
         for side, foot in FEET.items():
             path = rig.chain_ik.chains[f"Leg.{side}"].path_from_id("planted")
-            (curve,) = (each for each in curves(rig) if each.data_path == path)
+            (curve,) = (curve for curve in curves(rig) if curve.data_path == path)
             kinds = np.array([round(curve.evaluate(frame)) for frame in frames])
-            ways = np.linalg.norm(np.diff(places[:, names.index(foot)], axis=0), axis=2)
-            for end, bit in enumerate((1, 2)):  # the bits of heel and toe in Planted
-                stands = (kinds & bit) > 0
-                steps += ways[stands[1:] & stands[:-1], end].tolist()
+            distances = np.linalg.norm(np.diff(joints[:, names.index(foot)], axis=0), axis=2)
+            for end, bit in enumerate((1, 2)):  # the bits of heel and toe in the setting Planted
+                is_planted = (kinds & bit) > 0
+                steps += distances[is_planted[1:] & is_planted[:-1], end].tolist()
         return 1e3 * float(np.mean(steps))
 
-    before, begun = joints(), time.perf_counter()
+    before, start = read_joints(), time.perf_counter()
     bpy.ops.pose.chain_ik_plant(which="ALL", frame_start=frames[0], frame_end=frames[-1])
-    seconds, after = time.perf_counter() - begun, joints()
+    seconds, after = time.perf_counter() - start, read_joints()
     print(f"{Path(path).name}, {len(frames)} frames, planted in {seconds:.1f} s")
-    print(f"  what stands moved by {slide(before):.2f} mm a frame, now by {slide(after):.3f}")
+    print(f"  what stands moved by {slip(before):.2f} mm a frame, now by {slip(after):.3f}")
     for part in (*FEET.values(), "LeftLeg", "RightLeg"):
-        heads = (places[:, names.index(part), 0] for places in (after, before))
-        now, then = (np.sqrt(np.square(np.diff(each, 2, axis=0)).mean()) for each in heads)
-        print(f"  acceleration of {part} beside the clip: {now / then:.3f}")
+        heads = (joints[:, names.index(part), 0] for joints in (after, before))
+        later, earlier = (np.sqrt(np.square(np.diff(path, 2, axis=0)).mean()) for path in heads)
+        print(f"  acceleration of {part} beside the clip: {later / earlier:.3f}")
 
 
 def main() -> int:
-    """Fetch the clips where they are not there yet, and measure each."""
+    """Download the clips if they are missing, and measure each of them."""
     if len(sys.argv) > 1:
         from common import blender_process
 

@@ -3,9 +3,9 @@
     python3 scripts/release.py             all but the tests
     python3 scripts/release.py --tests     and run the tests, thoroughly
 
-It builds dist/chain_ik-<version>.zip, which is what people get; the tests install it in every
-Blender, and look for what the extensions site refuses. docs/releasing.md says what is left to do by
-hand.
+It builds dist/chain_ik-<version>.zip, the file that people download. The tests install it in every
+Blender and look for everything that the extensions site refuses. docs/releasing.md lists the steps
+to do by hand.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from common.console import ROOT
 
 HEADING = re.compile(r"^## (\S+)(.*)$", re.MULTILINE)
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-PACKAGE, BESIDE = "blender_ik_addon/", ("blender_manifest.toml", "LICENSE")
-LARGEST_ZIP = 2_000_000  # bytes: some people are on slow lines
+PACKAGE, ROOT_FILES = "blender_ik_addon/", ("blender_manifest.toml", "LICENSE")
+LARGEST_ZIP = 2_000_000  # bytes: some people have slow connections
 
 
 def git(*arguments: str) -> list[str]:
-    """Return the lines that git prints."""
+    """Return the lines that a git command prints."""
     command = ["git", "-C", str(ROOT), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 def check_tree() -> list[str]:
-    """Check that what is built is what is in version control."""
+    """Return a fault if the working tree differs from the last commit."""
     changed = git("status", "--porcelain")
     return [f"Commit or remove this first: {', '.join(changed[:5])}"] if changed else []
 
 
 def check_changelog(version: str, text: str) -> list[str]:
-    """Check that the newest section of the change log is this version's, with its date."""
+    """Return a fault unless the newest section of the change log is this version's, with a date."""
     sections = dict(HEADING.findall(text))
     newest = next(iter(sections), "")
     if version not in sections:
@@ -51,19 +51,19 @@ def check_changelog(version: str, text: str) -> list[str]:
 
 
 def check_zip(path: Path, files: list[str]) -> list[str]:
-    """Check that a zip is small, and holds the package as version control has it, and no more."""
-    wanted = {name[len(PACKAGE) :] for name in files if name.startswith(PACKAGE)} | {*BESIDE}
+    """Return faults unless a zip is small and holds exactly the package's tracked files."""
+    listed = {name[len(PACKAGE) :] for name in files if name.startswith(PACKAGE)} | {*ROOT_FILES}
     with zipfile.ZipFile(path) as archive:
-        held = {name for name in archive.namelist() if not name.endswith("/")}
-    faults = [f"The zip holds {name}, which is not part of it." for name in sorted(held - wanted)]
-    faults += [f"The zip lacks {name}." for name in sorted(wanted - held)]
+        zipped = {name for name in archive.namelist() if not name.endswith("/")}
+    faults = [f"The zip holds {name}, which is not part of it." for name in sorted(zipped - listed)]
+    faults += [f"The zip lacks {name}." for name in sorted(listed - zipped)]
     if (size := path.stat().st_size) > LARGEST_ZIP:
         faults.append(f"The zip has {size} bytes, {LARGEST_ZIP} is the most.")
     return faults
 
 
-def checks(*, are_tests_run: bool) -> Iterator[tuple[str, list[str]]]:
-    """Yield what is checked, and what is wrong with it."""
+def run_checks(*, are_tests_run: bool) -> Iterator[tuple[str, list[str]]]:
+    """Run the checks; yield the name and the faults of each."""
     manifest = (ROOT / "blender_manifest.toml").read_text(encoding="utf-8")
     version = re.findall(r'^version = "(.*)"$', manifest, re.MULTILINE)[0]
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
@@ -84,10 +84,10 @@ def checks(*, are_tests_run: bool) -> Iterator[tuple[str, list[str]]]:
 
 def main() -> int:
     failed = 0
-    for name, faults in checks(are_tests_run="--tests" in sys.argv):
+    for name, faults in run_checks(are_tests_run="--tests" in sys.argv):
         failed += bool(faults)
-        says = "FAILED" if faults else "ok    "
-        print(f"{says}  {name}", *faults, sep="\n          ", flush=True)
+        verdict = "FAILED" if faults else "ok    "
+        print(f"{verdict}  {name}", *faults, sep="\n          ", flush=True)
     print(f"\n{failed or 'No'} check{'' if failed == 1 else 's'} failed.")
     return 1 if failed else 0
 

@@ -1,15 +1,15 @@
 """Run all checks of the project. The last line is the sum: N passed, N failed, N skipped.
 
-    python3 scripts/test.py                     every test, of those with many cases some
+    python3 scripts/test.py                     every test; some cases of tests with many
     python3 scripts/test.py --thorough          every case of every test in every run: for a release
     python3 scripts/test.py --quick             lint, docs, core, one Blender; three tests a file
-    python3 scripts/test.py --only 5.2          only the runs whose name contains this
-    python3 scripts/test.py --only core -- -k limits -x      what follows -- goes to pytest
+    python3 scripts/test.py --only 5.2          only runs whose name contains this
+    python3 scripts/test.py --only core -- -k limits -x      options after -- go to pytest
     BLENDER=/path/to/blender python3 scripts/test.py         also inside that application
-    BLENDER=/path/to/blender python3 scripts/test.py --only window      only what people see there
+    BLENDER=/path/to/blender python3 scripts/test.py --only window      only the tests in its window
 
-The run "window" installs the zip in a Blender with a window and uses all of it, by mouse and keys:
-in the one that BLENDER names, else in the one on the path. It needs a display, or Xvfb to make one.
+The run "window" installs the zip in a Blender with a window and uses all of it, by mouse and keys.
+It starts the Blender that BLENDER names, otherwise the one on the path. It needs a display or Xvfb.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ import build_docs
 import environment
 from common.console import ROOT, say, stream
 
-# Newest first: what most people run tells the most.
+# Newest first: most people run it, so its results matter most.
 BLENDER_VERSIONS = NEWEST_BLENDER, OLDEST_BLENDER, *_ = ("5.2", "4.2", "4.5", "5.0")
 NEWEST, OLDEST = f"bpy-{NEWEST_BLENDER}", "core-3.11"
 QUICK_RUNS = ("lint", "docs", OLDEST, "application")
 NOT_SLOW = ("-m", "not slow and not exhaustive")
 SLOW = ("-m", "slow and not exhaustive")
 ON_OLDEST = ("-m", "(not slow or oldest) and not exhaustive")
-# A quick run looks into every file.
+# A quick run tests every file a little.
 QUICK = (*NOT_SLOW, "--few", "1", "--tests", "3")
-# Every test runs, of many cases these many, spread evenly: what no case of a test has told of the
-# newest Blender, more of them have hardly ever told, of an older one still less.
+# Every test runs with at most this number of cases, spread evenly. If these find no fault in the
+# newest Blender, more cases have hardly ever found one, and in older versions even less.
 CASES = {"core-slow": 12, "bpy-5.2": 7, "bpy-4.2": 3, "core-newest": 3}
-# Those between the oldest and the newest share their work: half of the files each.
+# The versions between the oldest and the newest share the work: each runs half of the files.
 HALVES = {"bpy-4.5": ("--half", "0"), "bpy-5.0": ("--half", "1")}
 
-# Blender's Python is shared with the person's own: pytest is found in a folder made for it.
-IN_APPLICATION = """import sys
+# The Python of the application is the user's: import pytest from a separate folder.
+APPLICATION_CODE = """import sys
 sys.path[:0] = {paths}
 import pytest
 sys.exit(int(pytest.main(sys.argv[sys.argv.index("--") + 1 :])))
@@ -54,7 +54,7 @@ sys.exit(int(pytest.main(sys.argv[sys.argv.index("--") + 1 :])))
 
 LINT_CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
 
-# The words of pytest's last line that each field counts.
+# Words in the last line of pytest, by the field that counts them.
 _WORDS = {
     "passed": ("passed", "xpassed"),
     "failed": ("failed", "error", "errors"),
@@ -65,7 +65,7 @@ _NO_TESTS_COLLECTED = 5
 
 @dataclasses.dataclass
 class Outcome:
-    """How many checks of a run passed, failed or were skipped, and the lines that name failures."""
+    """The counts of passed, failed and skipped checks of a run, and lines that name failures."""
 
     passed: int = 0
     failed: int = 0
@@ -73,12 +73,12 @@ class Outcome:
     failures: list[str] = dataclasses.field(default_factory=list)
 
     def __str__(self) -> str:
-        """Return the counts as the last line shows them."""
+        """Return the counts as in the last line."""
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
 def lint(label: str) -> Outcome:
-    """Run the linter, the formatter and the type checker; each counts as one check."""
+    """Run the linter, the formatter and the type checker, each as one check."""
     python, errors = str(environment.ensure("lint")), dict[str, list[str]]()
     for check in LINT_CHECKS:
         code, output = stream(label, [python, "-m", *check])
@@ -87,15 +87,15 @@ def lint(label: str) -> Outcome:
 
 
 def check_docs(label: str) -> Outcome:
-    """Build the site of the documentation, warnings as errors, and run its examples."""
+    """Build the site of the documentation with warnings as errors, and run its examples."""
     build = functools.partial(build_docs.build, label, is_check=True)
-    return _count_checks(label, {f"docs, {each}": build(each) for each in build_docs.BUILDERS})
+    return _count_checks(label, {f"docs, {kind}": build(kind) for kind in build_docs.BUILDERS})
 
 
 def _count_checks(label: str, errors: dict[str, list[str]]) -> Outcome:
-    for check, found in errors.items():
-        say(label, f"{check}: {'FAILED' if found else 'ok'}", *found)
-    failures = [f"FAILED {check}" for check, found in errors.items() if found]
+    for check, faults in errors.items():
+        say(label, f"{check}: {'FAILED' if faults else 'ok'}", *faults)
+    failures = [f"FAILED {check}" for check, faults in errors.items() if faults]
     return Outcome(len(errors) - len(failures), len(failures), failures=failures)
 
 
@@ -106,28 +106,28 @@ def run_in_environment(label: str, arguments: list[str], name: str, **variables:
 
 
 def run_in_window(label: str, arguments: list[str]) -> Outcome:
-    """Run the tests that start a full Blender by themselves, or say why they do not."""
-    named = os.environ.get("BLENDER", "")
-    found = shutil.which(named or "blender")
-    blender = os.path.abspath(found) if found else named
+    """Run the tests that start a full Blender; if there is none, they print why they skip."""
+    variable = os.environ.get("BLENDER", "")
+    program = shutil.which(variable or "blender")
+    blender = os.path.abspath(program) if program else variable
     return run_in_environment(label, arguments, OLDEST, BLENDER=blender)
 
 
 def run_in_application(label: str, arguments: list[str]) -> Outcome:
     """Run pytest inside the application that the variable BLENDER names."""
-    named = os.environ["BLENDER"]
-    start = [os.path.abspath(shutil.which(named) or named), "--background", "--factory-startup"]
-    ask = "import sys; print('PYTHON %d.%d' % sys.version_info[:2])"
+    path = os.environ["BLENDER"]
+    start = [os.path.abspath(shutil.which(path) or path), "--background", "--factory-startup"]
+    query = "import sys; print('PYTHON %d.%d' % sys.version_info[:2])"
     try:
-        _, output = stream(label, [*start, "--python-expr", ask])
+        _, output = stream(label, [*start, "--python-expr", query])
     except OSError as error:
         output = [str(error)]
     versions = [line[7:] for line in output if line.startswith("PYTHON ")]
     if not versions:
-        say(label, f"BLENDER={named} did not answer which Python it has:", *output)
+        say(label, f"BLENDER={path} did not answer which Python it has:", *output)
         return Outcome(failed=1)
     paths = [str(environment.ensure_packages(versions[0])), str(ROOT)]
-    code = IN_APPLICATION.format(paths=paths)
+    code = APPLICATION_CODE.format(paths=paths)
     command = [*start, "--python-exit-code", "3", "--python-expr", code, "--"]
     return _run_pytest(label, command, arguments)
 
@@ -136,13 +136,13 @@ def _run_pytest(label: str, command: list[str], arguments: list[str], **variable
     """Run pytest, print its progress, all of its output if it failed, and its last line."""
     start = time.monotonic()
     cache = f"cache_dir={environment.FOLDER / 'pytest_cache' / label}"
-    with environment.own_variables(**variables) as env:
+    with environment.isolated_variables(**variables) as env:
         full_command = [*command, "-q", "-rsfE", "-o", cache, *arguments]
         code, output = stream(label, full_command, _progress, env=env)
     outcome = count_results(output)
     is_empty_selection = code == _NO_TESTS_COLLECTED and "-k" in arguments
     if code != 0 and not outcome.failed and not is_empty_selection:
-        # A crash, or an error before any test ran.
+        # pytest crashed, or failed before any test ran.
         outcome.failed = 1
         output.append(f"pytest ended with exit code {code}")
     outcome.failures = [line for line in output if line.startswith(("FAILED ", "ERROR "))]
@@ -153,42 +153,42 @@ def _run_pytest(label: str, command: list[str], arguments: list[str], **variable
 
 
 def _progress(line: str) -> str | None:
-    """Keep the lines with a percentage, and the reasons of skipped tests."""
+    """Return a line with a percentage or the reason of a skipped test, otherwise None."""
     return line if re.search(r"\[ *\d+%\]$", line) or line.startswith("SKIPPED") else None
 
 
 def count_results(output: list[str]) -> Outcome:
-    """Add up the words of pytest's last line, such as `2 failed, 5 passed in 0.1s`."""
+    """Return the counts in the last line of pytest, for example `2 failed, 5 passed in 0.1s`."""
     summaries = [line for line in output if re.search(r"\bin \d+\.\d+s\b", line)]
-    found = re.findall(r"(\d+) (\w+)", summaries[-1] if summaries else "")
-    counts = Counter({word: int(number) for number, word in found})
+    pairs = re.findall(r"(\d+) (\w+)", summaries[-1] if summaries else "")
+    counts = Counter({word: int(number) for number, word in pairs})
     return Outcome(*(sum(counts[word] for word in words) for words in _WORDS.values()))
 
 
 def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]]:
-    """Return the runs that the command line asks for: name -> what to call with the name."""
+    """Return the runs that the options select: name -> function to call with the name."""
     extra = [*QUICK, *options.pytest] if options.quick else options.pytest
     is_whole = options.thorough or options.quick or options.only
     core = ["tests/core", *sorted(str(path) for path in (ROOT / "tests").glob("test_*.py"))]
 
     def pytest(name: str, *arguments: str, label: str = "") -> Callable[[str], Outcome]:
-        words = [*arguments, *extra]
+        options = [*arguments, *extra]
         if label and not is_whole:
-            words += ["--few", str(CASES.get(label, 1)), *HALVES.get(label, ())]
-        return lambda label: run_in_environment(label, words, name)
+            options += ["--few", str(CASES.get(label, 1)), *HALVES.get(label, ())]
+        return lambda label: run_in_environment(label, options, name)
 
     runs: dict[str, Callable[[str], Outcome]] = {"lint": lint, "docs": check_docs}
-    # The longest are begun first, so that no core waits at the end.
+    # Start the longest runs first, so that no core waits at the end.
     if not options.quick:
         runs["core-slow"] = pytest(OLDEST, *core, *SLOW, label="core-slow")
     for version in BLENDER_VERSIONS:
-        # Slow tests have hardly ever told of an older Blender what they do not of the newest, but
-        # for what random and spoiled input does.
+        # Slow tests have hardly ever found a fault in an older Blender that the newest does not
+        # show, except with random and spoiled input.
         marks = {NEWEST_BLENDER: (), OLDEST_BLENDER: ON_OLDEST}.get(version, NOT_SLOW)
         name, marks = f"bpy-{version}", () if options.thorough else marks
         runs[name] = pytest(name, "tests/blender", *marks, label=name)
-    # The core knows no Blender: all of it on its oldest Python and NumPy. What the newest do
-    # otherwise shows in any case of a test.
+    # The core needs no Blender: test all of it on the oldest Python and NumPy. If the newest
+    # differ, any case of a test shows it.
     runs[OLDEST] = pytest(OLDEST, *core, *NOT_SLOW)
     marks = () if options.thorough else NOT_SLOW
     runs["core-newest"] = pytest(NEWEST, "tests/core", *marks, label="core-newest")
@@ -199,7 +199,7 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
         return {name: run for name, run in runs.items() if options.only in name}
     if not options.quick:
         return runs
-    # Two halves, side by side.
+    # Run two halves in parallel.
     halves = {
         f"{NEWEST}, {name}": pytest(NEWEST, "tests/blender", "--half", half)
         for name, half in (("a", "0"), ("b", "1"))
@@ -208,7 +208,7 @@ def plan_runs(options: argparse.Namespace) -> dict[str, Callable[[str], Outcome]
 
 
 def carry_out(name: str, run: Callable[[str], Outcome]) -> Outcome:
-    """Carry out one run; a machine that cannot have it counts as one skip, and is told why."""
+    """Carry out a run; count one skip, and print why, if this machine cannot run it."""
     say(name, "started")
     try:
         return run(name)
@@ -219,7 +219,7 @@ def carry_out(name: str, run: Callable[[str], Outcome]) -> Outcome:
 
 
 def parse_command_line() -> argparse.Namespace:
-    """Return the options; `pytest` holds what follows `--`."""
+    """Return the options; `pytest` holds those after `--`."""
     arguments = sys.argv[1:]
     split = arguments.index("--") if "--" in arguments else len(arguments)
     parser = argparse.ArgumentParser(
@@ -245,12 +245,12 @@ def main() -> int:
         outcomes = dict(zip(runs, pool.map(carry_out, runs, runs.values())))
     print(f"\nAll runs, {time.monotonic() - start:.0f} s:")
     for name, outcome in outcomes.items():
-        # Logs may be cut: what failed stands at their end.
+        # Logs may be cut: repeat the failures at the end.
         print(f"  {name:12} {outcome}", *outcome.failures, sep="\n    ")
-    counts = ((each.passed, each.failed, each.skipped) for each in outcomes.values())
+    counts = ((outcome.passed, outcome.failed, outcome.skipped) for outcome in outcomes.values())
     total = Outcome(*map(sum, zip(*counts)))
     print(total)
-    # Nothing tested is not a success.
+    # A run without any test is not a success.
     return 0 if total.passed and not total.failed else 1
 
 

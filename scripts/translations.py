@@ -1,9 +1,9 @@
-"""Bring the files with the translations up to date with what the extension shows and says.
+"""Update the translation files from the texts that the extension shows.
 
-    python3 scripts/translations.py                 all languages, and say what is missing
-    python3 scripts/translations.py --add ru_RU     with a new one, as Blender calls it
+    python3 scripts/translations.py                 all languages; print how many are missing
+    python3 scripts/translations.py --add ru_RU     with a new one, by Blender's code for it
 
-What is new gets an empty entry, what is no longer said goes.
+New texts get an empty entry; texts that are no longer shown are removed.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What `scripts/benchmark.py` measures, and how."""
+"""Rows, workers and measurements of `scripts/benchmark.py`."""

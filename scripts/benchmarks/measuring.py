@@ -1,7 +1,6 @@
-"""Rows that hold one side against another: how they are measured, judged, tabulated and drawn.
+"""Rows that compare two sides: their measurement, their goals and their tables.
 
-All sides of a group are measured in turn, round after round: a machine that slows down does so for
-all of them.
+All sides of a group are measured in turn, so that a slow phase of the machine affects all of them.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ NOTHING = "-"
 
 @dataclasses.dataclass(frozen=True)
 class Side:
-    """One of the two that a row compares.
+    """One of the two sides of a row.
 
     Attributes:
-        label: As tables show it.
-        process: The worker, as `workers.Programs.start` knows it, and what it is given.
-        task: What is timed.
-        case: What a worker without Blender solves, and to what share of the chain's length.
-        setting: The row of `setting_rows` that the scene is set up as.
-        checks: Whether there is something to reach.
+        label: Name in tables.
+        process: Program and arguments for `workers.start`.
+        task: Method of the worker that is timed.
+        case: Case of a worker without Blender, and tolerance as a share of the chain's length.
+        setting: Name of the row of `setting_rows` that sets the scene up.
+        checks: Whether the task has targets to reach.
     """
 
     label: str
@@ -50,14 +49,14 @@ class Row:
     """A comparison.
 
     Attributes:
-        group: Rows of one group follow each other and are measured together.
-        name: As tables show it.
-        ours: What this project does.
-        other: What it is held against; None where the figure itself is judged.
+        group: Name of a group of consecutive rows that are measured together.
+        name: Name in tables.
+        ours: The side of this project.
+        other: The side that it is compared with; None if the goal is for the figure itself.
         goal: Greatest accepted ratio or figure; None for a row that only informs.
-        unit: Of what is judged: "" for a ratio, " ms more" for a difference.
-        must_reach: Whether the goal is missed wherever a target is.
-        column: Where the page shows it, beside rows of the same name.
+        unit: Unit of the goal: "" for a ratio, " ms more" for a difference.
+        must_reach: Whether the goal also requires that all targets are reached.
+        column: Column of the page, where rows of the same name share a line.
     """
 
     group: str
@@ -72,18 +71,18 @@ class Row:
 
 @dataclasses.dataclass
 class Samples:
-    """What one side has delivered: a time each round, or the reason why there are none.
+    """The measurements of one side: one time per round, or the reason why there are none.
 
-    The facts are the share of targets that were reached, and the worst distance that was left, as
-    a share of the chain's length.
+    The facts are the share of targets that were reached, and the worst remaining distance as a
+    share of the chain's length.
     """
 
     facts: Mapping[str, float] = dataclasses.field(default_factory=dict)
     times: list[float] = dataclasses.field(default_factory=list)
     reason: str = ""
 
-    def told(self) -> str:
-        """Return the facts as tables show them."""
+    def format_facts(self) -> str:
+        """Return the facts as a cell of a table."""
         if "reached" not in self.facts:
             return NOTHING
         return f"{100.0 * self.facts['reached']:.4g} %, {self.facts['worst']:.0e}"
@@ -99,12 +98,12 @@ class Result:
 
     @property
     def reason(self) -> str:
-        """Why there is no figure; empty where there is one."""
+        """The reason why there is no figure; empty if there is one."""
         return self.ours.reason or (self.other.reason if self.other else "")
 
     @property
     def rounds(self) -> list[float]:
-        """What is judged, of every round."""
+        """The ratio or difference of each round; without another side our times."""
         if self.reason or self.other is None:
             return [] if self.reason else self.ours.times
         pairs = zip(self.ours.times, self.other.times)
@@ -122,74 +121,73 @@ class Result:
         has_reached = self.ours.facts.get("reached", 1.0) >= 1.0
         return self.value <= self.row.goal and (has_reached or not self.row.must_reach)
 
-    def cell(self) -> str:
+    def format_cell(self) -> str:
         if self.value is None:
             return NOTHING
         goal = "" if self.row.goal is None else f" / {self.row.goal:g}"
-        figure = f"{short(self.value)}{goal}{self.row.unit}"
+        figure = f"{format_number(self.value)}{goal}{self.row.unit}"
         if self.other is None:
             return figure
-        times = (short(statistics.median(each.times)) for each in (self.ours, self.other))
+        times = (format_number(statistics.median(side.times)) for side in (self.ours, self.other))
         return f"{figure} ({'; '.join(times)})"
 
 
-def short(number: float) -> str:
-    """Return a number to three digits, not as a power of ten: 1240, 0.0273."""
+def format_number(number: float) -> str:
+    """Return a number with three digits and without a power of ten: 1240, 0.0273."""
     return f"{float(f'{number:.3g}'):g}"
 
 
-def make_page(results: Sequence[Result], explained: str) -> str:
-    """Return what has been measured as Markdown: rows one below the other, then those in columns.
+def make_page(results: Sequence[Result], explanation: str) -> str:
+    """Return the results as Markdown: a table of single rows, then a table of rows with columns.
 
     A cell is the figure / its goal (milliseconds: ours; the other's).
     """
-    lines = [explained]
-    singles = [each for each in results if not each.row.column]
-    columned = [each for each in results if each.row.column]
-    for chosen in (singles, columned):
-        columns = list(dict.fromkeys(each.row.column for each in chosen))
+    lines = [explanation]
+    singles = [result for result in results if not result.row.column]
+    columned = [result for result in results if result.row.column]
+    for selected in (singles, columned):
+        columns = list(dict.fromkeys(result.row.column for result in selected))
         by_line: dict[tuple[str, str], dict[str, Result]] = {}
-        for each in chosen:
-            beside = each.row.other.label if each.row.other else NOTHING
-            by_line.setdefault((each.row.name, beside), {})[each.row.column] = each
+        for result in selected:
+            other = result.row.other.label if result.row.other else NOTHING
+            by_line.setdefault((result.row.name, other), {})[result.row.column] = result
         head = ("", "beside", *(name or "figure / goal (ms)" for name in columns), "met", "reached")
         rows = [(*key, *_cells(line, columns)) for key, line in by_line.items()]
         lines += ["", make_table(head, rows, 2)] if rows else []
-    goals = [each for each in results if each.row.goal is not None]
+    goals = [result for result in results if result.row.goal is not None]
     if goals:
-        missing = sum(each.is_met is None for each in goals)
-        met = sum(each.is_met is True for each in goals)
-        more = f", {missing} not measured" if missing else ""
-        lines += ["", f"{met} of {len(goals)} goals met{more}"]
-    lines += [f"Not measured: {each.row.group}: {each.reason}" for each in results if each.reason]
+        missing_count = sum(result.is_met is None for result in goals)
+        met = sum(result.is_met is True for result in goals)
+        missing_text = f", {missing_count} not measured" if missing_count else ""
+        lines += ["", f"{met} of {len(goals)} goals met{missing_text}"]
+    lines += [
+        f"Not measured: {result.row.group}: {result.reason}" for result in results if result.reason
+    ]
     return "\n".join(lines)
 
 
 def _cells(line: Mapping[str, Result], columns: Sequence[str]) -> Iterator[str]:
-    found = [line.get(column) for column in columns]
-    yield from (each.cell() if each else NOTHING for each in found)
-    words = {None: NOTHING, True: "yes", False: "NO"}
-    yield " ".join(words[each and each.is_met] for each in found)
-    if len(columns) == 1 and found[0]:
-        yield "; ".join(side.told() for side in (found[0].ours, found[0].other) if side)
+    results = [line.get(column) for column in columns]
+    yield from (result.format_cell() if result else NOTHING for result in results)
+    answers = {None: NOTHING, True: "yes", False: "NO"}
+    yield " ".join(answers[result and result.is_met] for result in results)
+    if len(columns) == 1 and results[0]:
+        yield "; ".join(side.format_facts() for side in (results[0].ours, results[0].other) if side)
     else:
-        shares = [each and each.ours.facts.get("reached") for each in found]
+        shares = [result and result.ours.facts.get("reached") for result in results]
         yield " ".join(NOTHING if share is None else f"{share:.0%}" for share in shares)
 
 
 def measure(rows: Sequence[Row], start: Callable[..., Worker], rounds: int) -> Iterator[Result]:
-    """Measure rows and yield a result for each. Leaves no process behind.
-
-    A process is kept as long as the next group needs it.
-    """
+    """Measure rows and yield a result for each; end each process after its last group."""
     pool: dict[tuple[str, ...], Worker] = {}
     groups = [list(group) for _, group in itertools.groupby(rows, lambda row: row.group)]
     try:
-        for group, following in zip(groups, [*groups[1:], []]):
-            found = _measure_sides(_sides_of(group), start, rounds, pool)
+        for group, next_group in zip(groups, [*groups[1:], []]):
+            samples = _measure_sides(_sides_of(group), start, rounds, pool)
             for row in group:
-                yield Result(row, found[row.ours], found[row.other] if row.other else None)
-            for process in set(pool) - {side.process for side in _sides_of(following)}:
+                yield Result(row, samples[row.ours], samples[row.other] if row.other else None)
+            for process in set(pool) - {side.process for side in _sides_of(next_group)}:
                 pool.pop(process).close()
     finally:
         for worker in pool.values():
@@ -206,11 +204,11 @@ def _measure_sides(
     rounds: int,
     pool: dict[tuple[str, ...], Worker],
 ) -> dict[Side, Samples]:
-    """Measure all sides in turn; a side that fails is left out from there."""
-    found = {side: Samples() for side in sides}
-    # The first round prepares: caches, first frames, compiled code. And it sees what is reached.
+    """Measure all sides in turn; a side that fails takes no further part."""
+    samples_of = {side: Samples() for side in sides}
+    # The first round fills caches, plays first frames, compiles, and checks what is reached.
     for number in range(rounds + 1):
-        for side, samples in found.items():
+        for side, samples in samples_of.items():
             if samples.reason:
                 continue
             try:
@@ -218,15 +216,15 @@ def _measure_sides(
                     pool[side.process] = start(*side.process)
                 worker = pool[side.process]
                 if number == 0 and side.setting:
-                    worker.ask("set_up", setting=side.setting)
+                    worker.request("set_up", setting=side.setting)
                 if number == 0 and side.checks:
-                    samples.facts = worker.ask("check", **side.arguments)
-                time = worker.ask(side.task, **side.arguments)
+                    samples.facts = worker.request("check", **side.arguments)
+                time = worker.request(side.task, **side.arguments)
                 samples.times += [time] if number else []
             except (WorkerError, UnavailableError) as error:
                 samples.reason = str(error)
                 say(side.label, f"not measured: {error}")
-                # A worker ends where it fails.
+                # The process of a worker ends when a task fails.
                 if side.process in pool:
                     pool.pop(side.process).close()
-    return found
+    return samples_of

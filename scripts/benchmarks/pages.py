@@ -1,4 +1,4 @@
-"""The rows of all pages: whole updates and the core, humans and settings, limits."""
+"""Rows of all pages: whole updates, the core, humans, settings and limits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LABELS = {
     "live": "its frames live",
 }
 Goals = dict[str, "float | None"]
-AT_ONCE = 1e-3
-"""A core's chains are solved one by one where their tolerance is smaller."""
+MIN_BATCH_TOLERANCE = 1e-3
+"""Smallest tolerance of a core case whose chains are solved in one batch, not one by one."""
 OUT_OF_PLANE = ", start pose in no plane"
 UPDATES: tuple[tuple[str, str, Goals], ...] = (
     (
         "100 x 4 x 2", "100 armatures x 4 two-bone limbs",
-        # What a handler in Python takes without solving is a floor: the goal is held against that.
+        # The goal is a ratio to a handler in Python that does not solve: the least possible time.
         {"unsolved": 1.35, "built-in": None, "floor": None},
     ),
     (
@@ -46,7 +46,7 @@ UPDATES: tuple[tuple[str, str, Goals], ...] = (
     ("1 x 1 x 50 climbing", f"one 50-bone chain, to 1e-4 L{OUT_OF_PLANE}", {"built-in": None}),
     ("1 x 1 x 300", "one 300-bone chain, to 1e-4 L", {"floor": 2.5, "built-in": None}),
 )  # fmt: skip
-"""Layout, what it is, and who is compared, with the goals. Layouts: armatures x limbs x bones."""
+"""Layout (armatures x limbs x bones), its text, and the compared sides with their goals."""
 CORE: tuple[tuple[str, float, str, Goals], ...] = (
     ("2 x 1000", 1e-3, "1000 two-bone chains at once", {"fullik": 0.5}),
     (
@@ -59,7 +59,7 @@ CORE: tuple[tuple[str, float, str, Goals], ...] = (
     ("50 x 100", 1e-6, "one 50-bone chain, to 1e-6 L", {"pin": 1.0}),
     ("100 x 100", 1e-6, "one 100-bone chain, to 1e-6 L", {"pin": 1.0}),
 )  # fmt: skip
-"""Case (bones x targets), tolerance as a share of the chain's length, and as above."""
+"""Case (bones x targets), tolerance as a share of the chain's length, text, rivals with goals."""
 GROWTH = (
     ("core, twice the two-bone chains", "2 x 2000", "2 x 1000", 1e-3, 2.2),
     ("core, twice the ten-bone chains", "10 x 800", "10 x 400", 1e-3, 2.2),
@@ -69,7 +69,7 @@ GROWTH = (
     ("update, twice the armatures", "100 x 4 x 2", "50 x 4 x 2", None, 2.2),
     ("update, twice the bones of one chain", "1 x 1 x 300", "1 x 1 x 150", None, 2.2),
 )
-"""What grows, the larger work and the smaller one, tolerance, and goal."""
+"""Text, the larger and the smaller case or layout, tolerance (None for an update), and goal."""
 HUMANS = (
     ("human with control bones, one dragged", 1, "dragged", 4.0, "constraints"),
     ("human with control bones, all dragged", 1, "moved", 4.0, "constraints"),
@@ -86,90 +86,92 @@ HUMANS = (
     ("ten of Rigify's humans, playback", 10, "played", 1.6, "built-in"),
     ("bake of Rigify's human, five chains, x its 250 frames live", 1, "baked", 1.3, "live"),
 )
-"""Name, how many, task, goal, and beside what.
+"""Name, number of humans, task, goal, and the side that it is compared with.
 
 Control bones are those of Set Up Limbs; the five chains have empties.
 """
 
 
-def updated(manner: str, layout: str, task: str = "moved", setting: str = "") -> Side:
-    """Return the side of rigs that are posed in a manner."""
+def rig_side(manner: str, layout: str, task: str = "moved", setting: str = "") -> Side:
+    """Return the side of rigs that a manner of `blender.rigs` poses."""
     process, checks = ("blender.rigs", manner, layout), task in ("moved", "played")
     return Side(LABELS.get(manner, OURS), process, task, None, setting, checks)
 
 
-def solved(program: str, case: str, tolerance: float) -> Side:
-    task = "single" if tolerance < AT_ONCE else "batch"
+def core_side(program: str, case: str, tolerance: float) -> Side:
+    task = "single" if tolerance < MIN_BATCH_TOLERANCE else "batch"
     label = f"{program} {re.split('[=@]', RIVALS[program])[-1]}" if program in RIVALS else OURS
     return Side(label, (program,), task, (case, tolerance))
 
 
 def list_table_rows() -> Iterator[Row]:
     """Yield the rows of the default page."""
-    for layout, what, others in UPDATES:
-        work, ours = f"update, {what}", updated("chains", layout)
-        for other, goal in others.items():
-            yield Row(layout, work, ours, updated(other, layout), goal, must_reach=True)
-        if "unsolved" in others:
-            sides = updated("unsolved", layout), updated("built-in", layout)
+    for layout, what, goals in UPDATES:
+        work, ours = f"update, {what}", rig_side("chains", layout)
+        for other, goal in goals.items():
+            yield Row(layout, work, ours, rig_side(other, layout), goal, must_reach=True)
+        if "unsolved" in goals:
+            sides = rig_side("unsolved", layout), rig_side("built-in", layout)
             yield Row(layout, f"{work}, nothing solved", *sides)
     limbs, what = UPDATES[0][:2]
-    nothing, idle = "update with nothing changed, 400 live chains", updated("chains", limbs, "idle")
-    yield Row("idle", nothing, idle, updated("floor", limbs), 0.12)
-    yield Row("idle", nothing, idle, updated("bare", limbs, "idle"))
-    sides = updated("chains", limbs, "played"), updated("built-in", limbs, "played")
+    text, idle = "update with nothing changed, 400 live chains", rig_side("chains", limbs, "idle")
+    yield Row("idle", text, idle, rig_side("floor", limbs), 0.12)
+    yield Row("idle", text, idle, rig_side("bare", limbs, "idle"))
+    sides = rig_side("chains", limbs, "played"), rig_side("built-in", limbs, "played")
     yield Row("playback", f"frame of playback, {what}", *sides)
-    for case, tolerance, work, others in CORE:
-        for rival, goal in others.items():
-            sides = solved("core", case, tolerance), solved(rival, case, tolerance)
+    for case, tolerance, work, goals in CORE:
+        for rival, goal in goals.items():
+            sides = core_side("core", case, tolerance), core_side(rival, case, tolerance)
             yield Row(f"core {case}", f"core, {work}", *sides, goal, must_reach=True)
-    for work, more, less, tolerance, goal in GROWTH:
+    for work, larger, smaller, tolerance, goal in GROWTH:
         ours, other = (
-            solved("core", case, tolerance) if tolerance else updated("chains", case)
-            for case in (more, less)
+            core_side("core", case, tolerance) if tolerance else rig_side("chains", case)
+            for case in (larger, smaller)
         )
-        other = dataclasses.replace(other, label=f"{OURS}, {less}")
-        yield Row(f"growth {more}", f"growth, {work}", ours, other, goal, must_reach=True)
+        other = dataclasses.replace(other, label=f"{OURS}, {smaller}")
+        yield Row(f"growth {larger}", f"growth, {work}", ours, other, goal, must_reach=True)
     memory = "memory kept per live chain, 400 chains, Python and NumPy"
-    yield Row("memory", memory, updated("memory", limbs, "remembered"), None, 8.0, " KB")
+    yield Row("memory", memory, rig_side("memory", limbs, "remembered"), None, 8.0, " KB")
 
 
 def list_setting_rows() -> Iterator[Row]:
-    """Yield real characters first, then every setting, then what happens once."""
+    """Yield rows of real characters, then of every setting, then of single events."""
     for name, count, task, goal, other in HUMANS:
         ours = "chains" if other in ("built-in", "live") else "controls"
         sides = (
-            Side(LABELS.get(each, OURS), ("blender.humans", each, str(count)), task)
-            for each in (ours, other)
+            Side(LABELS.get(manner, OURS), ("blender.humans", manner, str(count)), task)
+            for manner in (ours, other)
         )
         yield Row(name, name, *sides, goal, must_reach=True)
     for number, (scene, layout) in enumerate(SCENES.items()):
         for row in (row for row in ROWS if scene not in row.not_in):
-            sides = updated("chains", layout, setting=row.name), updated("built-in", layout)
+            sides = rig_side("chains", layout, setting=row.name), rig_side("built-in", layout)
             goal = row.goals[number]
             yield Row(f"{row.name}, {scene}", row.name, *sides, goal, column=scene)
     for name, layout, task, goal, manner, unit in (
         ("opening 400 limbs", "100 x 4 x 2", "opened", 3.0, "built-in", ""),
         ("undo with 2000 chains", "500 x 4 x 2", "undone", 1000.0, "bare", " ms more"),
     ):
-        sides = (updated(each, layout, task) for each in ("chains", manner))
+        sides = (rig_side(manner, layout, task) for manner in ("chains", manner))
         yield Row(name, name, *sides, goal, unit)
     name = "one such tree of ten bones a limb, a move"
-    yield Row(name, name, updated("chains", "1 x 4 x 10", setting=TREE), None, 100.0, " ms")
+    yield Row(name, name, rig_side("chains", "1 x 4 x 10", setting=TREE), None, 100.0, " ms")
     for layout, what in (("1 x 20 x 2", "an armature"), ("20 x 1 x 2", "20 armatures")):
         for task, when in (("redrawn", "nothing changed"), ("redrawn_anew", "all targets moved")):
             name = f"redraw with the overlay, 20 chains of {what}, {when}"
-            yield Row(f"redraw {layout}", name, updated("chains", layout, task), None, None, " ms")
+            yield Row(f"redraw {layout}", name, rig_side("chains", layout, task), None, None, " ms")
 
 
 def list_limit_rows() -> Iterator[Row]:
-    """Yield limbs with the limits of real ones: what they reach, and how soon."""
+    """Yield rows of limbs with realistic limits: what they reach, and how soon."""
     for row in LIMITED_ROWS:
         for rigs, limbs in ((1, 1), (40, 4)):
-            # One limb alone says the same of all solvers.
+            # A single limb gives similar results with all solvers.
             if limbs > 1 or "NEWTON" in row.name:
                 layout = f"{rigs} x {limbs} x {LIMITED[row.rig[0]]}"
-                sides = (updated(each, layout, setting=row.name) for each in ("chains", "built-in"))
+                sides = (
+                    rig_side(manner, layout, setting=row.name) for manner in ("chains", "built-in")
+                )
                 name = f"{row.name}, {rigs * limbs} limb{'s' * (limbs > 1)}"
                 yield Row(name, name, *sides)
 
@@ -198,4 +200,4 @@ PAGES = {
         tuple(list_limit_rows()),
     ),
 }
-"""Title, what is to be said of the figures, and the rows."""
+"""Title, explanation of the figures, and rows of each page."""

@@ -1,7 +1,7 @@
-"""What `--settings` measures: a row for every setting of a chain, and why some have none.
+"""Rows of `--settings`: one for every setting of a chain, or the reason why there is none.
 
-No Blender and no NumPy: the launcher reads it, too. A test holds it against the properties that
-chains, their joints and their forces really have.
+Without Blender and NumPy, since the launcher imports this file as well. A test compares it with
+the actual properties of chains, joints and forces.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ import dataclasses
 from collections.abc import Mapping
 
 MOST = 15.0
-"""Goal of every row that has no other: nothing costs more times the constraint."""
+"""Goal of every row without its own, in times of the constraint: no setting costs more."""
 SCENES = {
     "100 of two bones": "25 x 4 x 2",
     "100 of ten bones": "25 x 4 x 10",
     "one of four bones": "1 x 1 x 4",
 }
-"""Layouts by the columns of the table, in the order of goals."""
+"""Layout of each column of the table, in the order of the goals."""
 Values = Mapping[str, object]
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """A row: chains with something set, against plain ones of Blender's constraint.
+    """A row: chains with a setting, compared with plain chains of Blender's constraint.
 
     Attributes:
-        name: As the table shows it.
-        goals: Most times the constraint, by scene in their order.
+        name: Name in the table.
+        goals: Greatest accepted ratio to the constraint, one per scene.
         chain: Settings of the chains.
-        force: Settings of what acts on the bones.
-        joint: Settings of a joint that each chain gives its second bone.
-        rig: What is done to the rigs, names in `blender.setting_rigs`.
-        targets: "in reach", "beyond" (half of them), or "of joints" (where limited bones get).
-        has_hand: With a bone more, which takes the target's rotation at the end of the others.
-        is_tree: All limbs of an armature share its root bone.
-        has_pole: A pole for each chain.
-        not_in: Scenes in which there is no such thing.
+        force: Settings of the forces on the bones.
+        joint: Settings of a joint on the second bone of each chain.
+        rig: Changes of the rigs, by their names in `blender.setting_rigs`.
+        targets: "in reach", "beyond" (half of them), or "of joints" (in reach of limited bones).
+        has_hand: Whether one more bone at the end takes the target's rotation.
+        is_tree: Whether all limbs of an armature share its root bone.
+        has_pole: Whether each chain has a pole.
+        not_in: Scenes where the row is not possible.
     """
 
     name: str
@@ -54,17 +54,17 @@ class Setting:
 ALL = (MOST, MOST, MOST)
 PLAIN, SOFT = (1.0, 0.6, 2.5), (1.0, 0.6, 4.0)
 POLE = ROTATION = (1.2, 0.7, 4.0)
-LITTLE, STRETCH, HALF = (1.5, 1.5, 4.0), (2.0, 1.5, 4.0), (2.5, 2.0, 4.0)
+SMALL_COST, STRETCH, HALF = (1.5, 1.5, 4.0), (2.0, 1.5, 4.0), (2.5, 2.0, 4.0)
 HINGES = (3.0, 3.0, 6.0)
-FORCED = (MOST, MOST, 25.0)
+FORCE_GOALS = (MOST, MOST, 25.0)
 BALLS = {"NEWTON": (15.0, 6.0, 6.0), "FABRIK": (15.0, 8.0, 10.0), "CCD": (15.0, 12.0, 10.0)}
 WIDE = 1.2
-"""Radians to either side that the joint of a row has."""
+"""Range to either side of the joint of a row, radians."""
 TREE = "tree of four limbs, one bone inherits no rotation, poles"
 BARE = {"solver": "FABRIK", "use_finish": False, "iterations": 10}
 NEWTON, FABRIK = {"solver": "NEWTON"}, {"solver": "FABRIK"}
-STRETCHED = {"use_stretch": True}
-TURNED = {"use_rotation": True, "rotation_bone": "AUTO"}
+STRETCHING = {"use_stretch": True}
+ROTATED = {"use_rotation": True, "rotation_bone": "AUTO"}
 BY_HEAD = {"use_rotation": True, "rotation_bone": "TIP", "use_tail": False}
 WITH_BODY = {"pole_mode": "FOLLOW", "pole_lean": 0.5}
 BEYOND = {"rig": ("stretchy",), "targets": "beyond"}
@@ -76,29 +76,29 @@ _PLAIN = (
     Setting("CCD", (3.0, 4.0, 4.0), {"solver": "CCD"}),
     Setting("FABRIK bare, 10 sweeps", ALL, BARE),
     Setting("tolerance 1e-7", ALL, {"tolerance": 1e-7}),
-    Setting("influence 0.5", LITTLE, {"influence": 0.5}),
+    Setting("influence 0.5", SMALL_COST, {"influence": 0.5}),
     Setting("start from REST", PLAIN, {"start_from": "REST"}),
-    Setting("start from CURRENT", LITTLE, {"start_from": "CURRENT"}),
+    Setting("start from CURRENT", SMALL_COST, {"start_from": "CURRENT"}),
     Setting("keyed bones", PLAIN, rig=("keyed",)),
     Setting("soft distance", SOFT, {"soft_distance": 0.2}),
-    Setting("stretch", STRETCH, STRETCHED, **BEYOND),
-    Setting("stretch, volume kept", STRETCH, {**STRETCHED, "use_keep_volume": True}, **BEYOND),
+    Setting("stretch", STRETCH, STRETCHING, **BEYOND),
+    Setting("stretch, volume kept", STRETCH, {**STRETCHING, "use_keep_volume": True}, **BEYOND),
     Setting("half of the targets out of reach", targets="beyond"),
     Setting("head to the target", ALL, {"use_tail": False}, has_hand=True),
-    Setting("locked axis", LITTLE, rig=("locked",)),
+    Setting("locked axis", SMALL_COST, rig=("locked",)),
 )
-_POLES_AND_TURNS = (
+_POLES_AND_ROTATIONS = (
     Setting("pole", POLE, has_pole=True),
     Setting("pole angle", POLE, {"pole_angle": 0.5}, has_pole=True),
     Setting("flip", ALL, {"use_flip_bend": True}),
     Setting("bend with the body", ALL, WITH_BODY),
     Setting("pole is a bone", rig=("pole bones",), has_pole=True),
     Setting("target is a bone", rig=("handles",)),
-    Setting("rotation", ROTATION, TURNED, has_hand=True),
+    Setting("rotation", ROTATION, ROTATED, has_hand=True),
     Setting("rotation of the tip, by its head", ALL, BY_HEAD, has_hand=True),
-    Setting("half rotation", HALF, {**TURNED, "orient_weight": 0.5}, has_hand=True),
+    Setting("half rotation", HALF, {**ROTATED, "orient_weight": 0.5}, has_hand=True),
     Setting(
-        "half rotation, pole", ALL, {**TURNED, "orient_weight": 0.5}, has_hand=True, has_pole=True
+        "half rotation, pole", ALL, {**ROTATED, "orient_weight": 0.5}, has_hand=True, has_pole=True
     ),
     Setting("uneven bones", (4.0, 5.0, 8.0), rig=("uneven",)),
     Setting("uneven bones, pole", rig=("uneven",), has_pole=True),
@@ -118,11 +118,11 @@ _LIMITS = (
     Setting("stiffness", HINGES, NEWTON, rig=("stiff",)),
     Setting("limits switched off", ALL, {"use_limits": False}, rig=("balls",)),
     *(
-        Setting(f"limits{more}, {solver}{how}", goals, {"solver": solver}, rig=("balls",), **given)
-        for solver, of_balls in BALLS.items()
-        for more, how, goals, given in (
-            ("", ", reached", of_balls, {"targets": "of joints"}),
-            ("", ", held back", of_balls, {}),
+        Setting(f"limits{more}, {solver}{how}", goals, {"solver": solver}, rig=("balls",), **extra)
+        for solver, ball_goals in BALLS.items()
+        for more, how, goals, extra in (
+            ("", ", reached", ball_goals, {"targets": "of joints"}),
+            ("", ", held back", ball_goals, {}),
             (" and pole", "", (20.0, 10.0, MOST), {"targets": "of joints", "has_pole": True}),
         )
     ),
@@ -130,13 +130,13 @@ _LIMITS = (
 
 
 def _ranges(axes: str) -> dict[str, object]:
-    found: dict[str, object] = {}
+    settings: dict[str, object] = {}
     for axis in axes:
-        found.update({f"use_limit_{axis}": True, f"min_{axis}": -WIDE, f"max_{axis}": WIDE})
-    return found
+        settings.update({f"use_limit_{axis}": True, f"min_{axis}": -WIDE, f"max_{axis}": WIDE})
+    return settings
 
 
-RANGED = {
+JOINT_RANGES = {
     "BALL": _ranges("xyz"),
     "CONE": {"cone_angle": WIDE, **_ranges("y")},
     "HINGE_X": _ranges("x"),
@@ -147,23 +147,23 @@ RANGED = {
     "SWING": _ranges("xz"),
     "FIXED": {},
 }
-"""Kinds of joints, and what ranges they have."""
+"""Settings of the ranges of each kind of joint."""
 SLIDES = {"use_slide": True, "slide_min": -0.2, "slide_max": 0.2}
 _JOINTS = tuple(
     Setting(f"joint {name}", joint=joint)
     for name, joint in (
-        *((kind, {"kind": kind, **ranges}) for kind, ranges in RANGED.items()),
+        *((kind, {"kind": kind, **ranges}) for kind, ranges in JOINT_RANGES.items()),
         ("counted from PARENT", {"relative_to": "PARENT", **_ranges("x")}),
         ("counted from CHILD", {"relative_to": "CHILD", "on_first": True, **_ranges("x")}),
         ("stiff", {f"stiffness_{axis}": 0.5 for axis in "xyz"}),
         ("that slides", {**SLIDES, "on_first": True}),
     )
 )
-PULLED = {"solver": "FORCE"}
+FORCE = {"solver": "FORCE"}
 _FORCES = (
-    Setting("FORCE", (5.0, 8.0, 25.0), PULLED),
+    Setting("FORCE", (5.0, 8.0, 25.0), FORCE),
     *(
-        Setting(f"FORCE, {name}", FORCED, PULLED, force)
+        Setting(f"FORCE, {name}", FORCE_GOALS, FORCE, force)
         for name, force in {
             "stiff to supple": {"stiffness_root": 4.0, "stiffness_tip": 0.5},
             "weight": {"mass": 2.0, "gravity": 1.0},
@@ -175,10 +175,10 @@ _FORCES = (
             "no faster than": {"use_gradual": True, "ease": 0.0, "fastest": 5.0},
         }.items()
     ),
-    Setting("FORCE, pole", FORCED, PULLED, has_pole=True),
-    Setting("FORCE, limits", FORCED, PULLED, rig=("balls",), targets="of joints"),
+    Setting("FORCE, pole", FORCE_GOALS, FORCE, has_pole=True),
+    Setting("FORCE, limits", FORCE_GOALS, FORCE, rig=("balls",), targets="of joints"),
 )
-FOLLOWED = {"solver": "FOLLOW"}
+FOLLOW = {"solver": "FOLLOW"}
 _TREES_AND_TAILS = (
     *(
         Setting(name, ALL, chain, is_tree=True, not_in=("one of four bones",), **more)
@@ -193,17 +193,17 @@ _TREES_AND_TAILS = (
             ("tree of four limbs, limits held back", NEWTON, {"rig": ("balls",)}),
         )
     ),
-    Setting("FOLLOW", ALL, FOLLOWED),
-    Setting("FOLLOW, led by the root", ALL, {**FOLLOWED, "follow_lead": "ROOT"}),
-    Setting("FOLLOW, bends little", ALL, {**FOLLOWED, "max_bend": 0.5}),
-    Setting("FOLLOW, anchored", ALL, {**FOLLOWED, "use_anchor": True}),
-    Setting("FOLLOW, limits", ALL, FOLLOWED, rig=("balls",)),
+    Setting("FOLLOW", ALL, FOLLOW),
+    Setting("FOLLOW, led by the root", ALL, {**FOLLOW, "follow_lead": "ROOT"}),
+    Setting("FOLLOW, bends little", ALL, {**FOLLOW, "max_bend": 0.5}),
+    Setting("FOLLOW, anchored", ALL, {**FOLLOW, "use_anchor": True}),
+    Setting("FOLLOW, limits", ALL, FOLLOW, rig=("balls",)),
 )
 ROWS: tuple[Setting, ...] = (
-    *_PLAIN, *_POLES_AND_TURNS, *_LIMITS, *_JOINTS, *_FORCES, *_TREES_AND_TAILS,
+    *_PLAIN, *_POLES_AND_ROTATIONS, *_LIMITS, *_JOINTS, *_FORCES, *_TREES_AND_TAILS,
 )  # fmt: skip
 LIMITED = {"arm": 3, "six-bone tail": 6, "ten hinges": 10, "spider leg": 4, "finger": 4}
-"""Limbs with the limits of real ones, and how many bones they have."""
+"""Limbs with realistic limits, and their numbers of bones."""
 LIMITED_ROWS = tuple(
     Setting(
         f"{limb}{pole}: {solver}", ALL, {"solver": solver},
@@ -213,26 +213,26 @@ LIMITED_ROWS = tuple(
     for pole in ("", ", pole")
     for solver in BALLS
 )  # fmt: skip
-"""Beside Blender's constraint with the same limits."""
+"""Rows that are compared with Blender's constraint with the same limits."""
 
 _REASONS = {
-    "what chains of two bones have where a row sets no other": ("solver=TWO_BONE",),
-    "a word for people": ("name",),
+    "the solver of chains with two bones, unless a row sets another": ("solver=TWO_BONE",),
+    "a name for users": ("name",),
     "a muted chain is not solved": ("mute",),
-    "which bone is no cost; how many are, the scenes differ by": ("bone", "chain_count"),
-    "which bone is no cost": ("joints.bone",),
+    "the bone costs nothing, and the scenes differ in their bone counts": ("bone", "chain_count"),
+    "the choice of a bone costs nothing": ("joints.bone",),
     "every row has one": ("target",),
-    "its entries have rows of their own": ("joints", "force"),
-    "every group has one, and it is not shown": ("joints.name", "force.name"),
-    "says which row of a list is shown": ("active_joint_index",),
-    "a constraint of Blender's own on the control, which no solve reads": ("space", "pole_space"),
-    "the scenes have no twist bones to spread a turn along": ("use_twist_spread",),
-    "counts in a whole body only, which no scene has": ("priority", "use_pin", "pull"),
-    "read by Plant Feet and drawn, which no solve does": tuple(
+    "the settings in it have separate rows": ("joints", "force"),
+    "every group has a name, and it is hidden": ("joints.name", "force.name"),
+    "the active row of a list": ("active_joint_index",),
+    "sets a constraint of Blender on the control, which no solve reads": ("space", "pole_space"),
+    "the scenes have no twist bones": ("use_twist_spread",),
+    "has an effect only in a whole body, and no scene has one": ("priority", "use_pin", "pull"),
+    "read by Plant Feet and by drawing, not by a solve": tuple(
         f"planted={kind}" for kind in ("NONE", "HEEL", "TOE", "FOOT")
     ),
-    "written by the chain itself, read by every row": ("stored_pose",),
-    "read by panels only": ("status", "residual"),
+    "written by the chain itself, and read in every row": ("stored_pose",),
+    "read only by panels": ("status", "residual"),
 }
 NO_ROW = {name: reason for reason, names in _REASONS.items() for name in names}
-"""Properties that have no row, and why."""
+"""Properties without a row, and the reason."""

@@ -1,6 +1,6 @@
-"""Processes that measure: how they are started, asked, and how they answer.
+"""Worker processes that measure: how they start, receive requests and answer.
 
-A request is a line of JSON, and so is an answer. A worker lives until its input ends.
+Requests and answers are lines of JSON. A worker runs until its input ends.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ import environment
 from common.console import ROOT, say, stream
 from environment import Environment, InstallError, UnavailableError
 
-# Blender and libraries print, too; only lines that begin with this are answers.
+# Only lines that begin with this are answers: Blender and libraries print lines as well.
 ANSWER = "answer: "
 BLENDER = "bpy-5.2"
-# The longest question is the slowest rival's round.
-MOST_SECONDS = 600.0
-# Fixed: a goal is a ratio to something that stays the same.
+# Seconds per request; the longest is a round of the slowest rival.
+REQUEST_TIMEOUT = 600.0
+# The versions are fixed, since goals are ratios to them.
 RIVALS = {"pin": "pin==4.1.0", "fullik": "@aminere/fullik@1.3.3"}
 _PIN = Environment("3.13", (RIVALS["pin"], "numpy>=2.2,<3"), "60 MB")
-# A round repeats its work so often, or stops earlier after so many seconds.
-LEAST_REPEATS, MOST_REPEATS, SECONDS = 3, 40, 0.5
+# Limits of the repetitions in a round, and seconds after which it stops earlier.
+MIN_REPEATS, MAX_REPEATS, ROUND_SECONDS = 3, 40, 0.5
 
 
 class WorkerError(Exception):
-    """A worker could not answer; the text says why."""
+    """The error if a worker cannot answer; its text is the reason."""
 
 
 class Worker:
-    """A process that answers requests; see `serve`."""
+    """A process that answers requests by `serve`."""
 
     def __init__(self, name: str, command: list[str], env: dict[str, str] | None) -> None:
         self.name = name
@@ -46,33 +46,33 @@ class Worker:
             stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", bufsize=1,
         )  # fmt: skip
 
-    def ask(self, task: str, **arguments: object) -> Any:
-        """Have it do a task and return the answer; `WorkerError` if it ends or takes too long."""
+    def request(self, task: str, **arguments: object) -> Any:
+        """Send a task and return the answer; `WorkerError` if the worker ends or is too slow."""
         pipe_in, pipe_out = self.process.stdin, self.process.stdout
         assert pipe_in is not None
         assert pipe_out is not None
-        last: collections.deque[str] = collections.deque(maxlen=12)
-        watchdog = threading.Timer(MOST_SECONDS, self.process.kill)
+        last_lines: collections.deque[str] = collections.deque(maxlen=12)
+        watchdog = threading.Timer(REQUEST_TIMEOUT, self.process.kill)
         watchdog.start()
         try:
             pipe_in.write(json.dumps({"task": task, **arguments}) + "\n")
             pipe_in.flush()
         except BrokenPipeError:
-            # It has ended before: what it said last is still to be read.
+            # The process has ended already, but its last lines are still unread.
             pass
         try:
             for line in pipe_out:
                 if line.startswith(ANSWER):
                     return json.loads(line[len(ANSWER) :])
-                last.append(line.strip())
+                last_lines.append(line.strip())
         finally:
             watchdog.cancel()
-        said = [line for line in last if line]
+        lines = [line for line in last_lines if line]
         code = self.process.wait()
-        raise WorkerError(said[-1] if said else f"{self.name} ended with exit code {code}")
+        raise WorkerError(lines[-1] if lines else f"{self.name} ended with exit code {code}")
 
     def close(self) -> None:
-        """End it by the end of its input; by force if it does not care."""
+        """Close the input, which ends the worker, and kill it if it does not end."""
         try:
             self.process.communicate(timeout=20)
         except subprocess.TimeoutExpired:
@@ -81,9 +81,9 @@ class Worker:
 
 
 def serve(worker: object) -> None:
-    """Answer requests until the input ends: tasks are methods, and the rest are their arguments.
+    """Answer requests until the input ends; a task is a method's name, the rest its arguments.
 
-    An error ends the process: its text reaches the other side as the last line.
+    An error ends the process: its text is the last line of the output.
     """
     for line in sys.stdin:
         request = json.loads(line)
@@ -94,27 +94,26 @@ def serve(worker: object) -> None:
 def time_round(
     prepare: Callable[[], object],
     work: Callable[[], object],
-    most: int = MOST_REPEATS,
-    seconds: float = SECONDS,
+    max_repeats: int = MAX_REPEATS,
+    seconds: float = ROUND_SECONDS,
 ) -> float:
-    """Return the median milliseconds of one round's repetitions; preparing each is not timed."""
-    took: list[float] = []
-    begin = time.perf_counter()
-    while len(took) < most:
-        if len(took) >= LEAST_REPEATS and time.perf_counter() - begin > seconds:
+    """Return the median milliseconds of a round's repetitions, without their preparation."""
+    times: list[float] = []
+    round_start = time.perf_counter()
+    while len(times) < max_repeats:
+        if len(times) >= MIN_REPEATS and time.perf_counter() - round_start > seconds:
             break
         prepare()
         start = time.perf_counter()
         work()
-        took.append(1e3 * (time.perf_counter() - start))
-    return statistics.median(took)
+        times.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(times)
 
 
 def start(variables: dict[str, str], program: str, *arguments: str) -> Worker:
-    """Start a worker: "core", a rival, or a module of `benchmarks`, which runs in Blender.
+    """Start a worker: "core", a rival, or a module of `benchmarks` that runs in Blender.
 
-    Our core runs in Blender's Python, too. The variables are those that
-    `environment.own_variables` yields.
+    Our core runs in Blender's Python as well. The variables are from `isolated_variables`.
     """
     if program == "fullik":
         return _start_fullik(variables)
@@ -126,25 +125,25 @@ def start(variables: dict[str, str], program: str, *arguments: str) -> Worker:
 
 
 def _start_fullik(variables: dict[str, str]) -> Worker:
-    """Install fullik if needed, and start it on our cases."""
+    """Install fullik if needed, write our cases, and start its worker."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         raise UnavailableError("node and npm are needed for it, and are not on this machine.")
-    folder, wanted = environment.FOLDER / "rival-fullik", RIVALS["fullik"]
+    folder, package = environment.FOLDER / "rival-fullik", RIVALS["fullik"]
     manifest = folder / "node_modules" / "@aminere" / "fullik" / "package.json"
-    version = wanted.rsplit("@", 1)[1]
+    version = package.rsplit("@", 1)[1]
     if not manifest.exists() or json.loads(manifest.read_text("utf-8"))["version"] != version:
         say("rival-fullik", "installing, about 1 MB")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "package.json").write_text('{"private": true}\n', encoding="utf-8")
         options = ["--prefix", str(folder), "--cache", str(folder / "cache"), "--no-fund"]
-        code, output = stream("rival-fullik", [npm, "install", *options, "--no-audit", wanted])
+        code, output = stream("rival-fullik", [npm, "install", *options, "--no-audit", package])
         if code != 0:
-            raise InstallError(f"npm could not install {wanted}: {' '.join(output[-3:])}")
+            raise InstallError(f"npm could not install {package}: {' '.join(output[-3:])}")
     cases = Path(variables["BLENDER_USER_RESOURCES"]) / "cases.json"
     if not cases.exists():
         core = start(variables, "core")
-        core.ask("write_cases", path=str(cases))
+        core.request("write_cases", path=str(cases))
         core.close()
     script = Path(__file__).parent / "core" / "with_fullik.mjs"
     return Worker("fullik", [node, str(script), str(cases), str(folder)], None)

@@ -1,1 +1,1 @@
-"""What every script needs: what it prints, its tables, Blender's own process."""
+"""Helpers of all scripts: printing, tables, processes with Blender as a module."""

@@ -1,4 +1,4 @@
-"""How a process ends that has Blender as a Python module, and what is registered in it."""
+"""Processes with Blender as a Python module: their end, and the classes registered in them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import bpy
 
 
 def registered(base: type, package: str) -> list[type]:
-    """Return the registered classes of a package below one of Blender's, bases first."""
-    found, left = dict[type, None](), [base]
-    while left:
-        left += (each := left.pop(0)).__subclasses__()
-        if each.__module__.startswith(package) and each.is_registered:
-            found[each] = None
-    return list(found)
+    """Return a package's registered subclasses of a class of Blender, bases first."""
+    classes, waiting = dict[type, None](), [base]
+    while waiting:
+        waiting += (cls := waiting.pop(0)).__subclasses__()
+        if cls.__module__.startswith(package) and cls.is_registered:
+            classes[cls] = None
+    return list(classes)
 
 
 def run(main: Callable[..., object], *arguments: object) -> NoReturn:
     """Call a function and end the process, with exit code 1 and the traceback if it failed.
 
-    Python's own cleaning up is left out: the 4.2 module would crash there.
+    The process ends without Python's own clean-up: the module of Blender 4.2 crashes there.
     """
     exit_code = 1
     try:

@@ -1,4 +1,4 @@
-"""Run commands and tell what they do, also when two run at the same time."""
+"""Run commands and print their progress, also when two run at the same time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Seconds after which a command is ended.
-LONGEST = 3600.0
+# Seconds after which a command is killed.
+COMMAND_TIMEOUT = 3600.0
 
 _print_lock = threading.Lock()
 
 
 def say(label: str, *lines: str) -> None:
-    """Print lines that belong together, each behind the name of its run."""
+    """Print lines together, each after the name of its run."""
     with _print_lock:
         for line in lines:
             print(f"[{label}] {line}", flush=True)
@@ -31,7 +31,7 @@ def stream(
 ) -> tuple[int, list[str]]:
     """Run a command in the checkout; return its exit code and all lines of its output.
 
-    While it runs what ``show`` makes of each line is printed, behind the label.
+    While it runs, print after the label what ``show`` returns for each line.
     """
     process = subprocess.Popen(
         command,
@@ -42,7 +42,7 @@ def stream(
         encoding="utf-8",
         errors="replace",
     )
-    watchdog = threading.Timer(LONGEST, process.kill)
+    watchdog = threading.Timer(COMMAND_TIMEOUT, process.kill)
     watchdog.start()
     output: list[str] = []
     for line in process.stdout or ():

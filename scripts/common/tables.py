@@ -1,4 +1,4 @@
-"""Tables as Markdown that is aligned for terminals, too."""
+"""Tables as Markdown, with aligned columns for terminals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def make_table(head: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> str:
-    """Return a table; so many of its columns are texts, all others are numbers."""
+    """Return a table; the first ``texts`` columns are texts, all others are numbers."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
 
     def line(row: Sequence[str]) -> str:

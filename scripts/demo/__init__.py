@@ -1,1 +1,1 @@
-"""Parts of the demonstration that scripts/demo.py runs."""
+"""Parts of the demonstration, which scripts/demo.py runs."""

@@ -1,8 +1,8 @@
-"""The figure of the demonstration: five chains on the human metarig of Rigify dance a waltz.
+"""The figure of the demonstration: five chains on Rigify's human metarig dance a waltz.
 
-Every path of a target is closed, and a function of the share of the loop that has passed: a waltz
-box for the feet, a circle and a figure eight for the hands. The figure looks along -Y, its left is
-+X; metres and radians.
+Every path of a target is closed, and a function of the share of the loop: a waltz box for the feet,
+a circle and a figure eight for the hands. The figure looks along -Y, its left side is +X; metres
+and radians.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from examples.parts.rigs import Example, Point
 FRAMES = 120
 NAME, HIPS = "Figure", "spine"
 TARGET_SIZE, POLE_SIZE = 0.03, 0.03
-# The thickness of a bone in its length, up to so many metres; those that say nothing have none.
-THICKNESS, THICKEST = 0.18, 0.04
-LEFT_OUT = ("breast", "heel")
+# Radius of a bone as a share of its length, its maximum in metres, and bones without a body.
+THICKNESS, MAX_THICKNESS = 0.18, 0.04
+WITHOUT_BODY = ("breast", "heel")
 
 
-# Side and depth of the box. The feet start at its left rear corner, which is centred below.
+# Width and depth of the box, centred below the figure. The feet start at its left rear corner.
 BOX = (0.3, 0.22)
 HALF_STANCE = 0.1
 ANKLE_HEIGHT = 0.085
 BEATS = 6
 
-# Where a foot goes, in units of the box (to the right, to the front), and in which beat.
+# Beat -> corner that a foot steps to, in units of the box (to the right, to the front).
 LEFT_STEPS = {0: (0, 1), 2: (1, 1), 4: (0, 0)}
 RIGHT_STEPS = {1: (1, 1), 3: (1, 0), 5: (0, 0)}
 
-# A step lifts the ankle by this much, and tips the foot toward its toes, then toward its heel.
+# Rise of the ankle in a step, and pitch of the foot toward its toes, then toward its heel.
 STEP_HEIGHT = 0.15
 STEP_PITCH = 0.9
 
 
-def foot(side: str, passed: float) -> tuple[Vector, float]:
-    """Return position of an ankle, and how far the foot is tipped toward its toes."""
+def foot(side: str, share: float) -> tuple[Vector, float]:
+    """Return the position of an ankle, and the pitch of the foot toward its toes."""
     steps, sign = (LEFT_STEPS, 1) if side == "L" else (RIGHT_STEPS, -1)
-    beat, progress = divmod(passed % 1.0 * BEATS, 1.0)
+    beat, progress = divmod(share % 1.0 * BEATS, 1.0)
     start = end = (0, 0)
     for number, corner in steps.items():
         if number <= beat:
             start, end = end, corner
     if int(beat) not in steps:
         start, progress = end, 0.0
-    eased = rigs.eased(progress)
+    eased = rigs.ease(progress)
     right, front = (a + (b - a) * eased for a, b in zip(start, end))
     swing = math.sin(math.pi * progress) ** 2
     side_way, depth = sign * HALF_STANCE + BOX[0] * (0.5 - right), BOX[1] * (0.5 - front)
@@ -62,40 +62,40 @@ def foot(side: str, passed: float) -> tuple[Vector, float]:
     return position, STEP_PITCH * swing * (0.6 - progress)
 
 
-def hips(passed: float) -> Vector:
-    """Return how far the hips have moved from their rest position: round, between the feet."""
-    side = math.cos(math.tau * (passed - 1.0 / 12.0))
-    depth = math.cos(math.tau * (passed + 1.0 / 12.0))
-    # Fall into the first step of each half of the box, rise on the other two.
-    rise = -math.cos(2.0 * math.tau * (passed - 0.08))
+def hips(share: float) -> Vector:
+    """Return the offset of the hips from rest: a round path between the feet."""
+    side = math.cos(math.tau * (share - 1.0 / 12.0))
+    depth = math.cos(math.tau * (share + 1.0 / 12.0))
+    # Lower the hips in the first step of each half of the box, raise them in the other two.
+    rise = -math.cos(2.0 * math.tau * (share - 0.08))
     return Vector((0.5 * BOX[0] * side, 0.5 * BOX[1] * depth - 0.03, 0.02 * rise - 0.055))
 
 
-def head(passed: float) -> tuple[Vector, float]:
-    """Return the position of the top of the neck: it stays behind while the hips go round."""
-    angle = math.tau * passed
+def head(share: float) -> tuple[Vector, float]:
+    """Return the position of the top of the neck, which moves less than the hips, and no pitch."""
+    angle = math.tau * share
     sway = Vector((0.08 * math.sin(2.0 * angle), -0.05 - 0.04 * math.cos(angle), 1.69))
     sway.z += 0.035 * math.cos(2.0 * angle)
-    return hips(passed) * Vector((0.1, 0.2, 1.0)) + sway, 0.0
+    return hips(share) * Vector((0.1, 0.2, 1.0)) + sway, 0.0
 
 
-def left_hand(passed: float) -> tuple[Vector, float]:
-    angle = 3.0 * math.tau * passed
+def left_hand(share: float) -> tuple[Vector, float]:
+    angle = 3.0 * math.tau * share
     across, up = math.cos(angle), math.sin(angle)
     return Vector((0.39 + 0.13 * across, -0.2 + 0.06 * up, 1.34 + 0.13 * up)), 0.0
 
 
-def right_hand(passed: float) -> tuple[Vector, float]:
-    angle = math.tau * (passed + 0.1)
+def right_hand(share: float) -> tuple[Vector, float]:
+    angle = math.tau * (share + 0.1)
     across, up = math.cos(angle), math.sin(2.0 * angle)
     return Vector((-0.42 + 0.16 * across, -0.26 + 0.096 * across, 1.62 + 0.1 * up)), 0.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Limb:
-    """One chain: the bones from its root to its effector, their colour and that of the path.
+    """A chain: its bones from root to effector, and the colour of the bones and the path.
 
-    The target has a position and a forward tip at each share of the loop.
+    ``target`` returns the position and the forward pitch at a share of the loop.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Limb:
     colour: str
     target: Callable[[float], tuple[Vector, float]]
     end: str | None = None
-    """Bone after them that takes the target's rotation: soles and the head stay level."""
+    """The next bone, which takes the target's rotation, so that soles and head stay level."""
     pole: Point | None = None
 
 
@@ -119,19 +119,19 @@ LIMBS = (
 
 
 def build() -> bpy.types.Object:
-    """Fill the file: the metarig, its keyed hips, chains with their targets."""
+    """Build the metarig, keys of its hips, and chains with their targets."""
     rig = _add_metarig()
     rest = rig.data.bones[HIPS].matrix_local
-    rigs.key_bone(rig, HIPS, FRAMES, lambda at: Matrix.Translation(hips(at)) @ rest)
+    rigs.key_bone(rig, HIPS, FRAMES, lambda share: Matrix.Translation(hips(share)) @ rest)
     for limb in LIMBS:
         _add_chain(rig, limb)
     return rig
 
 
 def _add_metarig() -> bpy.types.Object:
-    """Add the human metarig of Rigify, which Blender brings along but keeps switched off."""
+    """Add the human metarig of Rigify, which is part of Blender but disabled by default."""
     is_enabled = "rigify" in bpy.context.preferences.addons
-    # It prints what it loads.
+    # Rigify prints the names of files that it loads.
     with contextlib.redirect_stdout(io.StringIO()):
         if not is_enabled:
             bpy.ops.preferences.addon_enable(module="rigify")
@@ -146,7 +146,7 @@ def _add_metarig() -> bpy.types.Object:
 
 
 def _add_chain(rig: bpy.types.Object, limb: Limb) -> None:
-    """Add a chain with its animated target and its pole, through the settings of the add-on."""
+    """Add a chain with its animated target and its pole through the properties of the add-on."""
     target = bodies.add_ball(f"target of {limb.name}", TARGET_SIZE, "light")
     options = {"use_tail": limb.end is None, "use_rotation": limb.end is not None}
     if limb.pole:
@@ -156,29 +156,29 @@ def _add_chain(rig: bpy.types.Object, limb: Limb) -> None:
     rigs.hang_chain(rig, limb.name, tip, target, chain_count=count, **options)
     axes = rig.data.bones[limb.end].matrix_local.to_3x3() if limb.end else Matrix.Identity(3)
 
-    def place(passed: float) -> Matrix:
-        position, tip = limb.target(passed)
-        turn = Matrix.Rotation(tip, 4, "X") @ axes.to_4x4()
+    def make_matrix(share: float) -> Matrix:
+        position, pitch = limb.target(share)
+        turn = Matrix.Rotation(pitch, 4, "X") @ axes.to_4x4()
         return Matrix.Translation(position) @ turn
 
-    rigs.key_object(target, FRAMES, place)
+    rigs.key_object(target, FRAMES, make_matrix)
 
 
 def dress(rig: bpy.types.Object) -> None:
-    """Give the figure a body, a floor, and draw the paths of its targets."""
+    """Add a body, a floor, and the paths of the targets."""
     colours = {name: limb.colour for limb in LIMBS for name in (*limb.bones, limb.end)}
     sticks = []
     for bone in rig.data.bones:
         is_shown = any(collection.is_visible for collection in bone.collections)
-        if is_shown and bone.name.split(".")[0] not in LEFT_OUT:
-            radius = min(THICKNESS * bone.length, THICKEST)
+        if is_shown and bone.name.split(".")[0] not in WITHOUT_BODY:
+            radius = min(THICKNESS * bone.length, MAX_THICKNESS)
             colour = colours.get(bone.name, "body")
             ends = tuple(bone.head_local), tuple(bone.tail_local)
             sticks.append(Stick(bone.name, *ends, radius, 0.6 * radius, colour))
     bodies.give_body(rig, sticks)
     for limb in LIMBS:
-        way = [limb.target(i / FRAMES)[0] for i in range(FRAMES)]
-        studio.draw_path(limb.name, way, limb.colour)
+        path = [limb.target(i / FRAMES)[0] for i in range(FRAMES)]
+        studio.draw_path(limb.name, path, limb.colour)
     studio.add_floor(12.0)
 
 

@@ -2,7 +2,7 @@
 
     python -m demo.scene out      in scripts/, with the bpy module
 
-Started by demo.py. Writes .blend and .png of demo and of creatures into the folder.
+demo.py starts this. It writes .blend and .png of demo and of creatures into the folder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mathutils import Vector
 import blender_ik_addon
 from common import blender_process
 from common.tables import make_table
-from demo.creatures import ACTS, CREATURES, place
+from demo.creatures import ALL_CREATURES, CREATURES, place
 from demo.figure import FIGURE, FRAMES, LIMBS, Limb, dress
 from examples import playing
 from examples.parts import studio
@@ -29,11 +29,11 @@ from window.driver import read_pixels, write_pixels
 
 MARK = "demo: "
 ALL_FRAMES = range(1, FRAMES + 1)
-DRAWN_FRAMES, COMPARED = (21, 45, 69, 93, 117), 69
-# Pixels: of a sheet, and of words.
-WIDTH, WORDS = 1280, 14
+DRAWN_FRAMES, COMPARED_FRAME = (21, 45, 69, 93, 117), 69
+# Width of a sheet and size of its text, pixels.
+WIDTH, TEXT_SIZE = 1280, 14
 
-# Title of a row -> solver of the limbs with two bones, and of the others.
+# Title of a row -> solver of limbs with two bones, solver of the others.
 SOLVERS = {
     "Two-Bone, spine Newton": ("TWO_BONE", "NEWTON"),
     "FABRIK": ("FABRIK", "FABRIK"),
@@ -41,22 +41,22 @@ SOLVERS = {
     "Newton": ("NEWTON", "NEWTON"),
 }
 FIRST_TITLE = next(iter(SOLVERS))
-# The promise: on every frame in reach the effector is this near to its target, in limb lengths.
+# Greatest distance of effector and target on every frame in reach, in limb lengths.
 ALLOWED = 1e-4
 HEADS = ("solver", "chains", "frames", "in reach", "worst / L", "median / L", "ms / frame")
 LEGEND = """
 worst, median: distance from effector to target on frames in reach, as Blender's
 evaluated pose shows it; L: length of the limb; ms: median over the frames."""
-GOOD = f"Every limb follows its target to within {ALLOWED:g} of its length."
-BAD = f"FAILED: a limb misses targets in reach by more than {ALLOWED:g} of its length."
+SUCCESS = f"Every limb follows its target to within {ALLOWED:g} of its length."
+FAILURE = f"FAILED: a limb misses targets in reach by more than {ALLOWED:g} of its length."
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One playback with a solver: how many frames, and the median milliseconds of one.
+    """A playback with a solver: the number of frames, and the median milliseconds of a frame.
 
-    The residuals are distances from effector to target on the frames in reach, by limb and in its
-    lengths.
+    ``residuals`` are distances from effector to target on frames in reach, by limb and in lengths
+    of the limb.
     """
 
     title: str
@@ -66,14 +66,14 @@ class Row:
 
     @property
     def is_good(self) -> bool:
-        """Whether each limb keeps the promise, on at least half of the frames; NaN does not."""
+        """Whether half of the frames or more are in reach, and these within `ALLOWED` (not NaN)."""
         return all(
             all(value <= ALLOWED for value in values) and 2 * len(values) >= self.frames
             for values in self.residuals.values()
         )
 
     def worst(self, limb: str) -> float:
-        """Return a limb's largest residual; infinite where none was in reach."""
+        """Return a limb's largest residual; infinity if no frame was in reach."""
         return max(self.residuals[limb], default=float("inf"))
 
     def cells(self) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ class Row:
 
 
 def make_tables(rows: Sequence[Row], muted: float) -> str:
-    """Return what has been measured; ``muted``: milliseconds without a solve."""
+    """Return the tables of all rows; ``muted``: milliseconds of a frame without a solve."""
     last = ("chains muted", "-", str(rows[0].frames), "-", "-", "-", f"{muted:.2f}")
     names = list(rows[0].residuals)
     worst = [(row.title, *(f"{row.worst(name):.1e}" for name in names)) for row in rows]
@@ -97,7 +97,7 @@ def make_tables(rows: Sequence[Row], muted: float) -> str:
 
 
 def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
-    """Build the figure, play it with each solver, tell what was measured, and save the file."""
+    """Build the figure, play it with each solver, print the measurements, and save the file."""
     frames = list(frames)
     studio.build(FIGURE)
     rig = bpy.context.scene.objects["Figure"]
@@ -122,9 +122,9 @@ def play_figure(folder: Path, frames: Iterable[int] = ALL_FRAMES) -> list[Row]:
 
 
 def choose(rig: bpy.types.Object, title: str) -> None:
-    of_two, of_more = SOLVERS[title]
+    two_bone_solver, other_solver = SOLVERS[title]
     for limb, chain in zip(LIMBS, rig.chain_ik.chains):
-        chain.solver = of_two if len(limb.bones) == 2 else of_more
+        chain.solver = two_bone_solver if len(limb.bones) == 2 else other_solver
 
 
 def mute(rig: bpy.types.Object, is_muted: bool) -> None:
@@ -132,18 +132,18 @@ def mute(rig: bpy.types.Object, is_muted: bool) -> None:
         chain.mute = is_muted
 
 
-def _residuals(limb: Limb, rig: bpy.types.Object, played: playing.Played) -> list[float]:
-    """Return how far a limb is off, in its lengths, where its target is in reach."""
+def _residuals(limb: Limb, rig: bpy.types.Object, played: playing.Playback) -> list[float]:
+    """Return the gaps of a limb on frames with its target in reach, in lengths of the limb."""
     lengths = [rig.data.bones[name].length for name in limb.bones]
     length = sum(lengths)
     keys = [key for key in played.gaps if key[2] == limb.name]
     distances = {key: (played.targets[key] - played.roots[key]).length for key in keys}
-    least = max(0.0, 2.0 * max(lengths) - length)
-    return [played.gaps[key] / length for key in keys if least <= distances[key] <= length]
+    inner_reach = max(0.0, 2.0 * max(lengths) - length)
+    return [played.gaps[key] / length for key in keys if inner_reach <= distances[key] <= length]
 
 
-def render(frame: int, words: str, count: int, height: int) -> np.ndarray:
-    """Return a frame of the open file as one of so many pictures side by side, last line first."""
+def render(frame: int, text: str, count: int, height: int) -> np.ndarray:
+    """Return the pixels of a frame for a strip of ``count`` pictures, bottom line first."""
     scene = bpy.context.scene
     scene.frame_set(frame)
     settings = scene.render
@@ -151,7 +151,7 @@ def render(frame: int, words: str, count: int, height: int) -> np.ndarray:
     for name in [name for name in dir(settings) if name.startswith("use_stamp_")]:
         setattr(settings, name, False)
     settings.use_stamp = settings.use_stamp_note = True
-    settings.stamp_note_text, settings.stamp_font_size = words, WORDS
+    settings.stamp_note_text, settings.stamp_font_size = text, TEXT_SIZE
     settings.stamp_foreground, settings.stamp_background = (1.0,) * 4, (0.0, 0.0, 0.0, 0.6)
     with tempfile.TemporaryDirectory() as folder:
         settings.filepath = str(Path(folder) / "frame.png")
@@ -168,13 +168,13 @@ def save(strips: Sequence[Sequence[np.ndarray]], path: Path) -> None:
 def draw_figure(rows: Sequence[Row], path: Path) -> None:
     rig = bpy.context.scene.objects["Figure"]
     first = [render(frame, f"frame {frame}", 5, 380) for frame in DRAWN_FRAMES]
-    compared = []
-    for each in rows:
-        choose(rig, each.title)
-        worst = max(map(each.worst, each.residuals))
-        words = f"frame {COMPARED}: {each.title}\nwithin {worst:.1e} of limb length"
-        compared.append(render(COMPARED, words, 4, 380))
-    save([first, compared], path)
+    pictures = []
+    for row in rows:
+        choose(rig, row.title)
+        worst = max(map(row.worst, row.residuals))
+        text = f"frame {COMPARED_FRAME}: {row.title}\nwithin {worst:.1e} of limb length"
+        pictures.append(render(COMPARED_FRAME, text, 4, 380))
+    save([first, pictures], path)
 
 
 def add_creatures(path: Path) -> None:
@@ -184,16 +184,16 @@ def add_creatures(path: Path) -> None:
 
 
 def draw_creatures(path: Path) -> None:
-    """Draw one strip of poses a creature; what goes on from its last pose is baked first."""
+    """Draw a strip of poses per creature; bake all first, since some depend on earlier frames."""
     strips = []
-    for act in ACTS:
-        studio.bake(bpy.context.scene.objects[act.name], act.drawn[-1])
-    for act in ACTS:
-        (centre, distance, angles), strip = act.look, []
-        studio.look(tuple(place(act) + Vector(centre)), distance, angles)
-        for frame in act.drawn:
-            words = f"{act.name}, {act.solver.title()}, frame {frame}"
-            strip.append(render(frame, words, len(act.drawn), 184))
+    for creature in ALL_CREATURES:
+        studio.bake(bpy.context.scene.objects[creature.name], creature.drawn[-1])
+    for creature in ALL_CREATURES:
+        (centre, distance, angles), strip = creature.look, []
+        studio.look(tuple(place(creature) + Vector(centre)), distance, angles)
+        for frame in creature.drawn:
+            text = f"{creature.name}, {creature.solver.title()}, frame {frame}"
+            strip.append(render(frame, text, len(creature.drawn), 184))
         strips.append(strip)
     save(strips, path)
 
@@ -213,8 +213,8 @@ def main(folder: Path) -> None:
     draw_creatures(folder / "creatures.png")
     say(f"written: demo and creatures, .blend and .png, in {folder}")
     if not all(row.is_good for row in rows):
-        raise SystemExit(BAD)
-    say(GOOD)
+        raise SystemExit(FAILURE)
+    say(SUCCESS)
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The scenes of the example files: one file each, and what they share."""
+"""Scenes of the example files, one module per file, and their shared parts."""

@@ -1,4 +1,4 @@
-"""An arm: two bones, a pole for the elbow, a hand that turns with its target."""
+"""Example of an arm: two bones, a pole for the elbow, a hand that turns with its target."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FRAMES = 96
 TARGET, POLE = "hand Target.L", "hand Pole.L"
 
 
-def path(passed: float) -> Point:
-    """Return where the wrist is, metres: a lying eight in front of the chest."""
-    turn = math.tau * passed
+def path(share: float) -> Point:
+    """Return the position of the wrist, metres: a sideways eight in front of the chest."""
+    turn = math.tau * share
     return (
         0.25 + 0.14 * math.cos(turn),
         -0.30 + 0.04 * math.cos(2.0 * turn),
@@ -24,17 +24,17 @@ def path(passed: float) -> Point:
     )
 
 
-def place(passed: float) -> Matrix:
-    """Return where the hand's control is, and how it is turned."""
-    turn = math.tau * passed
-    return rigs.placed(path(passed), (0.35 * math.cos(turn), -1.0, 0.35 + 0.3 * math.sin(turn)))
+def make_control_matrix(share: float) -> Matrix:
+    """Return the matrix of the hand's control."""
+    turn = math.tau * share
+    return rigs.make_matrix(path(share), (0.35 * math.cos(turn), -1.0, 0.35 + 0.3 * math.sin(turn)))
 
 
 def build() -> bpy.types.Object:
     rig = human.add_person("Arm")
     chain = human.add_arm(rig, "L")
     human.give_body(rig, {"upper_arm.L": "chain", "forearm.L": "chain", "hand.L": "second"})
-    rigs.key_bone(rig, chain.subtarget, FRAMES, place)
+    rigs.key_bone(rig, chain.subtarget, FRAMES, make_control_matrix)
     studio.draw_path("hand", [path(step / 64) for step in range(64)], "target")
     studio.add_floor(12.0)
     return rig

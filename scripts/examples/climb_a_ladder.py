@@ -1,4 +1,4 @@
-"""A whole body: hands and feet hold on to a ladder in turn, with keys of their pins."""
+"""Example of a whole body: hands and feet hold on to a ladder in turn, with keyed pins."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from examples.parts import human, rigs, studio
 from examples.parts.rigs import Example
 
 FRAMES = 192
-# Metres: rungs are that far apart, and the ladder stands that far in front.
+# Distance of the rungs, Y of the ladder, number of rungs, half of its width; metres.
 RUNG, LADDER_Y, RUNGS, HALF_WIDTH = 0.28, -0.46, 14, 0.24
-# In the order in which they let go: each goes up by a rung while the three others hold.
+# The order in which chains let go: one moves up by a rung while the other three hold.
 ORDER = ("Arm.L", "Leg.R", "Arm.R", "Leg.L")
 CYCLES = 3
 MOVES = CYCLES * len(ORDER)
-# The rung that each holds at first.
+# Chain -> first rung that it holds.
 START = {"Leg.L": 1, "Leg.R": 1, "Arm.L": 6, "Arm.R": 6}
-# Share of a move in which a limb is off the ladder, and how far it swings back, metres.
+# Interval of a move in which a limb is off the ladder, and its swing away from it, metres.
 OFF, BACK = (0.15, 0.85), 0.12
 HAND_X, FOOT_X = 0.17, 0.10
-# Share of a cycle after which the hips rise, and where they begin above rest, metres.
+# Share of a cycle after which the hips rise, and their first height above rest, metres.
 RISE, HIPS_ABOVE = 0.7, 0.12
 
 
@@ -33,13 +33,13 @@ def build() -> bpy.types.Object:
     for name in ORDER:
         rest = rig.pose.bones[_control(name)].bone.matrix_local.copy()
         rigs.key_bone(
-            rig, _control(name), FRAMES, lambda passed, n=name, r=rest: _held(n, r, passed), step=1
+            rig, _control(name), FRAMES, lambda passed, n=name, r=rest: _grip(n, r, passed), step=1
         )
-        # What swings goes before hips and chest, too.
+        # A limb that moves also has priority over hips and chest.
         rig.chain_ik.chains[name].priority = 2
         _key_pin(rig, name)
     hips = rig.pose.bones["Torso"].bone.matrix_local.copy()
-    rigs.key_bone(rig, "Torso", FRAMES, lambda passed: _risen(hips, passed))
+    rigs.key_bone(rig, "Torso", FRAMES, lambda passed: _rise(hips, passed))
     _add_ladder()
     studio.add_floor(12.0)
     return rig
@@ -50,51 +50,51 @@ def _control(chain: str) -> str:
     return f"{limb} Target.{side}"
 
 
-def _moves(passed: float) -> float:
-    """Return how many moves are done: all of them at half time, none again at the end."""
+def _count_moves(passed: float) -> float:
+    """Return the number of finished moves: all at half of the loop, zero again at its end."""
     return MOVES * (1.0 - abs(1.0 - 2.0 * (passed % 1.0)))
 
 
-def _steps(chain: str, passed: float) -> tuple[int, float]:
-    """Return how many steps a limb has done, and the share of the present one."""
-    done, share = divmod(_moves(passed) - ORDER.index(chain), len(ORDER))
+def _count_steps(chain: str, passed: float) -> tuple[int, float]:
+    """Return the number of finished steps of a limb, and the progress of the present one."""
+    steps, share = divmod(_count_moves(passed) - ORDER.index(chain), len(ORDER))
     start, end = OFF
     progress = min(1.0, max(0.0, (share - start) / (end - start)))
-    return (int(done), progress) if done >= 0.0 else (0, 0.0)
+    return (int(steps), progress) if steps >= 0.0 else (0, 0.0)
 
 
-def _held(chain: str, rest: Matrix, passed: float) -> Matrix:
-    """Return the matrix of the control of a hand or foot."""
-    done, progress = _steps(chain, passed)
-    eased = rigs.eased(progress)
-    height = RUNG * (START[chain] + done + eased)
+def _grip(chain: str, rest: Matrix, passed: float) -> Matrix:
+    """Return the matrix of the control of a hand or a foot."""
+    steps, progress = _count_steps(chain, passed)
+    eased = rigs.ease(progress)
+    height = RUNG * (START[chain] + steps + eased)
     back = BACK * math.sin(math.pi * progress) ** 2
     sign = 1.0 if chain.endswith("L") else -1.0
     if chain.startswith("Arm"):
-        # The fingers close about the rung.
+        # The fingers are around the rung.
         place = Vector((sign * HAND_X, LADDER_Y + 0.07 + back, height - 0.05))
-        return rigs.placed(place, (0.0, -0.55, 0.83), (0.0, 0.8, 0.55))
-    moved = rest.copy()
-    # The ball of the foot stands on the rung.
-    moved.translation = (sign * FOOT_X, LADDER_Y + 0.13 + back, height + 0.10)
-    return moved
+        return rigs.make_matrix(place, (0.0, -0.55, 0.83), (0.0, 0.8, 0.55))
+    matrix = rest.copy()
+    # The ball of the foot is on the rung.
+    matrix.translation = (sign * FOOT_X, LADDER_Y + 0.13 + back, height + 0.10)
+    return matrix
 
 
 def _key_pin(rig: bpy.types.Object, name: str) -> None:
-    """Key the pin of a chain where its limb lets go and where it holds on again."""
+    """Key the pin of a chain on the frames where its limb lets go or holds on."""
     chain, was_pinned = rig.chain_ik.chains[name], None
     for frame in rigs.key_frames(FRAMES, 1):
-        pinned = _steps(name, (frame - 1) / FRAMES)[1] in (0.0, 1.0)
-        if pinned != was_pinned:
-            chain.use_pin = was_pinned = pinned
+        is_pinned = _count_steps(name, (frame - 1) / FRAMES)[1] in (0.0, 1.0)
+        if is_pinned != was_pinned:
+            chain.use_pin = was_pinned = is_pinned
             chain.keyframe_insert("use_pin", frame=frame)
 
 
-def _risen(rest: Matrix, passed: float) -> Matrix:
-    """Return the matrix of the control of the hips, which rise while the last foot does."""
-    done, share = divmod(_moves(passed) / len(ORDER), 1.0)
+def _rise(rest: Matrix, passed: float) -> Matrix:
+    """Return the matrix of the control of the hips, which rise together with the last foot."""
+    cycles, share = divmod(_count_moves(passed) / len(ORDER), 1.0)
     progress = max(0.0, (share - RISE) / (1.0 - RISE))
-    height = RUNG * (done + rigs.eased(progress))
+    height = RUNG * (cycles + rigs.ease(progress))
     return Matrix.Translation((0.0, 0.0, HIPS_ABOVE + height)) @ rest
 
 

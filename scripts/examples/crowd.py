@@ -1,4 +1,4 @@
-"""A crowd of a hundred: copies that share bones, body and actions, 200 chains live."""
+"""Example of a crowd: a hundred copies that share bones, body and actions; 200 live chains."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from examples.parts import bodies, human, rigs, studio
 from examples.parts.rigs import Example
 
 FRAMES, ROWS, COLUMNS = 96, 10, 10
-BEAT = 48  # frames of one action; each person begins somewhere in it
-APART = Vector((1.05, 1.25))
+BEAT = 48  # frames of one action; each person starts at a random one
+SPACING = Vector((1.05, 1.25))
 SEED = 7
 COLOURS = ("chain", "second", "target", "green", "light")
 
@@ -26,33 +26,33 @@ def build() -> bpy.types.Object:
         for control in (chain.target, chain.pole_target):
             control.parent = first
             rigs.move_to_collection(control, "Controls")
-        rigs.key_object(chain.target, BEAT, lambda passed, s=sign: _wave(passed, s), step=4)
+        rigs.key_object(chain.target, BEAT, lambda share, s=sign: _hand_matrix(share, s), step=4)
     human.give_body(first, {}, round_=8)
-    # Whoever copies a person with all that hangs on it copies its body, too.
+    # The body is selectable, so that a copy of a person and its children includes it.
     _body(first).hide_select = False
     random = np.random.default_rng(SEED)
     people = [first, *(_copy(first, number) for number in range(1, ROWS * COLUMNS))]
     for number, rig in enumerate(people):
         row, column = divmod(number, COLUMNS)
         across, turn = random.uniform(-0.12, 0.12, 2), random.uniform(-0.3, 0.3)
-        at = Vector(((column - 0.5 * (COLUMNS - 1)) * APART.x, row * APART.y))
-        rig.location.xy, rig.rotation_euler.z = at + Vector(across), turn
+        position = Vector(((column - 0.5 * (COLUMNS - 1)) * SPACING.x, row * SPACING.y))
+        rig.location.xy, rig.rotation_euler.z = position + Vector(across), turn
         rig.scale = [random.uniform(0.93, 1.07)] * 3
         start = -int(random.integers(0, BEAT))
         for chain in rig.chain_ik.chains:
-            _begin_at(chain.target, start)
-        # A colour of its own; the mesh stays shared. The other slot has the eyes.
+            _repeat_action(chain.target, start)
+        # Give the copy another colour; the mesh stays shared. The other slot has the eyes.
         slot = _body(rig).material_slots[0]
         slot.link, slot.material = "OBJECT", bodies.material(COLOURS[number * 7 % len(COLOURS)])
     studio.add_floor(60.0)
     return first
 
 
-def _wave(passed: float, sign: float) -> Matrix:
-    """Return where a hand is, in the space of its person; the hands go up in turn."""
-    turn = math.tau * passed + (0.0 if sign > 0.0 else 0.7 * math.pi)
-    at = (sign * (0.34 + 0.08 * math.cos(turn)), -0.14, 1.64 + 0.16 * math.sin(turn))
-    return rigs.placed(at, (sign * 0.3 * math.cos(turn), -0.25, 1.0), (0.0, 1.0, 0.0))
+def _hand_matrix(share: float, sign: float) -> Matrix:
+    """Return the matrix of a hand in the space of its person; the hands go up in turn."""
+    turn = math.tau * share + (0.0 if sign > 0.0 else 0.7 * math.pi)
+    position = (sign * (0.34 + 0.08 * math.cos(turn)), -0.14, 1.64 + 0.16 * math.sin(turn))
+    return rigs.make_matrix(position, (sign * 0.3 * math.cos(turn), -0.25, 1.0), (0.0, 1.0, 0.0))
 
 
 def _body(rig: bpy.types.Object) -> bpy.types.Object:
@@ -60,12 +60,12 @@ def _body(rig: bpy.types.Object) -> bpy.types.Object:
 
 
 def _copy(first: bpy.types.Object, number: int) -> bpy.types.Object:
-    """Return a copy of a person, with the same bones and mesh and with controls of its own."""
-    rig, skin = first.copy(), _body(first).copy()
-    rig.name, skin.name = f"Person {number:03d}", f"Person {number:03d} Body"
-    for item in (rig, skin):
+    """Return a copy of a person with the same bones and mesh, and with copied controls."""
+    rig, body = first.copy(), _body(first).copy()
+    rig.name, body.name = f"Person {number:03d}", f"Person {number:03d} Body"
+    for item in (rig, body):
         rigs.move_to_collection(item, "Person")
-    skin.parent = skin.modifiers[0].object = rig
+    body.parent = body.modifiers[0].object = rig
     for chain in rig.chain_ik.chains:
         chain.target, chain.pole_target = chain.target.copy(), chain.pole_target.copy()
         for control in (chain.target, chain.pole_target):
@@ -74,8 +74,8 @@ def _copy(first: bpy.types.Object, number: int) -> bpy.types.Object:
     return rig
 
 
-def _begin_at(control: bpy.types.Object, start: int) -> None:
-    """Have a control repeat its action; it begins before the first frame."""
+def _repeat_action(control: bpy.types.Object, start: int) -> None:
+    """Make a control repeat its action from a start before the first frame."""
     data = control.animation_data
     action, data.action = data.action, None
     strip = data.nla_tracks.new().strips.new("Cheer", start, action)

@@ -1,4 +1,4 @@
-"""Play an example, and read from Blender's evaluated data how well its chains follow."""
+"""Playback of an example, and the distances of its chains in Blender's evaluated data."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Key = tuple[int, str, str]
 
 
 @dataclasses.dataclass
-class Played:
-    """What was seen while frames were played: milliseconds of each, and places in the world.
+class Playback:
+    """Measurements of played frames: milliseconds per frame, and values per chain and frame.
 
-    Of chains: metres from effector to target, what they say, effectors, targets, and the heads of
-    their first bones.
+    ``gaps`` are metres from effector to target; ``tips`` (effectors), ``targets`` and ``roots``
+    (heads of first bones) are positions in world space.
     """
 
     milliseconds: list[float] = dataclasses.field(default_factory=list)
@@ -35,29 +35,29 @@ class Played:
         return max(self.gaps.values())
 
 
-def play(frames: Iterable[int]) -> Played:
-    """Set one frame after the other, and measure all chains of the scene on each."""
-    scene, played = bpy.context.scene, Played()
-    # Not ``evaluated_depsgraph_get``: it would evaluate, and hide an update that was missed.
+def play(frames: Iterable[int]) -> Playback:
+    """Set frames in order, and measure all chains of the scene on each frame."""
+    scene, playback = bpy.context.scene, Playback()
+    # ``evaluated_depsgraph_get`` would evaluate, and hide a missing update.
     graph = bpy.context.view_layer.depsgraph
     for frame in frames:
         start = time.perf_counter()
         scene.frame_set(frame)
-        played.milliseconds.append(1e3 * (time.perf_counter() - start))
-        for rig in (each for each in scene.objects if each.type == "ARMATURE"):
+        playback.milliseconds.append(1e3 * (time.perf_counter() - start))
+        for rig in (item for item in scene.objects if item.type == "ARMATURE"):
             for chain in rig.chain_ik.chains:
                 key, evaluated = (frame, rig.name, chain.name), rig.evaluated_get(graph)
                 world, tip = evaluated.matrix_world, evaluated.pose.bones[chain.bone]
-                played.tips[key] = world @ (tip.tail if chain.use_tail else tip.head)
-                # A bone that only turns is not counted.
-                above = chain.chain_count - int(chain.use_tail) if chain.chain_count else -1
-                played.roots[key] = world @ [tip, *tip.parent_recursive][above].head
-                item = chain.target.evaluated_get(graph)
-                # A copy: Blender's own moves on with the next frame.
-                place = item.matrix_world.translation.copy()
+                playback.tips[key] = world @ (tip.tail if chain.use_tail else tip.head)
+                # ``chain_count`` does not include a last bone that only rotates.
+                root_index = chain.chain_count - int(chain.use_tail) if chain.chain_count else -1
+                playback.roots[key] = world @ [tip, *tip.parent_recursive][root_index].head
+                target = chain.target.evaluated_get(graph)
+                # Copy the vector, since Blender changes it with the next frame.
+                place = target.matrix_world.translation.copy()
                 if chain.subtarget:
-                    place = item.matrix_world @ item.pose.bones[chain.subtarget].head
-                played.targets[key] = place
-                played.gaps[key] = math.dist(played.tips[key], place)
-                played.statuses[key] = str(chain.status)
-    return played
+                    place = target.matrix_world @ target.pose.bones[chain.subtarget].head
+                playback.targets[key] = place
+                playback.gaps[key] = math.dist(playback.tips[key], place)
+                playback.statuses[key] = str(chain.status)
+    return playback

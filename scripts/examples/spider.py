@@ -1,4 +1,4 @@
-"""A spider: eight legs that share its body are one tree, so the body goes along with its feet."""
+"""Example of a spider: eight legs that share its body are one tree, so feet move the body."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from examples.parts.bodies import Stick
 from examples.parts.human import SIDES
 from examples.parts.rigs import Bone, Example, Point
 
-# The walk is once around a circle; metres.
+# The spider walks once around a circle; metres.
 FRAMES, STEPS, RADIUS, HEIGHT = 192, 32, 0.22, 0.045
 WALK, BODY = "Walk", "Body"
-# Where the legs leave the body, and where they stand; of the left side, front to rear.
+# X and Y of hips and feet of the left side, from front to rear.
 LEGS = {
     "1": ((0.016, -0.020), (0.065, -0.115)),
     "2": ((0.020, -0.007), (0.120, -0.045)),
     "3": ((0.020, 0.007), (0.120, 0.045)),
     "4": ((0.016, 0.020), (0.075, 0.130)),
 }
-# No "foot": that name would make the last bone one that only turns.
+# A bone named "foot" at the end would only take the target's rotation.
 PARTS = ("hip", "thigh", "shin", "tip")
-# Share of a step in which a foot is in the air, and how high, metres.
+# Share of a step in which a foot is in the air, and its height there, metres.
 SWING, LIFT = 0.42, 0.03
-# Where stones lie, how wide and how high they are.
+# X, Y, radius and height of stones.
 STONES = [
     (
         *(RADIUS + (-0.085, 0.10, -0.02, 0.07)[i % 4]) * np.array((math.cos(way), -math.sin(way))),
@@ -51,12 +51,12 @@ def build() -> bpy.types.Object:
         rigs.add_chain(rig, f"Leg {leg}", [BODY, *names], solver="NEWTON", use_pole=False)
         rigs.colour_chain(rig, names, "THEME04" if leg.endswith("L") else "THEME03")
     bodies.give_body(rig, _sticks())
-    rigs.key_bone(rig, WALK, FRAMES, _walk, step=4)
+    rigs.key_bone(rig, WALK, FRAMES, _make_walk_matrix, step=4)
     for number, (chain, (*_, joints)) in enumerate(zip(rig.chain_ik.chains, _legs())):
-        # Neighbours and opposite feet take turns.
+        # Neighbours and opposite feet alternate.
         turn = 0.5 * ((number + number // 4) % 2)
-        place = partial(_foot, Vector(joints[-1]), turn)
-        rigs.key_bone(rig, chain.subtarget, FRAMES, place, step=1)
+        make_matrix = partial(_make_foot_matrix, Vector(joints[-1]), turn)
+        rigs.key_bone(rig, chain.subtarget, FRAMES, make_matrix, step=1)
     studio.add_floor(2.0)
     for x, y, wide, high in STONES:
         dome = studio.add_prop("Stone", "uv_sphere", (x, y, 0.0), (wide, wide, high), "stone")
@@ -65,41 +65,41 @@ def build() -> bpy.types.Object:
 
 
 def _legs() -> Iterator[tuple[str, list[str], list[Point]]]:
-    """Yield number and side of each leg, its bones, and its joints at rest, to the ground."""
+    """Yield number and side of each leg, its bones, and its joints at rest down to the ground."""
     shape = ((0.0, HEIGHT), (0.10, HEIGHT + 0.004), (0.42, 0.112), (0.84, 0.06), (1.0, 0.0))
     for side, sign in SIDES.items():
         for leg, ends in LEGS.items():
             start, end = map(Vector, ends)
-            ways = [start.lerp(end, share) for share, _ in shape]
-            joints = [(RADIUS + sign * x, y, z) for (x, y), (_, z) in zip(ways, shape)]
+            points = [start.lerp(end, share) for share, _ in shape]
+            joints = [(RADIUS + sign * x, y, z) for (x, y), (_, z) in zip(points, shape)]
             yield f"{leg}.{side}", [f"{part}.{leg}.{side}" for part in PARTS], joints
 
 
-def _walk(passed: float) -> Matrix:
-    """Return where the spider is; at the start it is at rest and looks along -Y."""
+def _make_walk_matrix(share: float) -> Matrix:
+    """Return the matrix of the spider, which starts at rest and looks along -Y."""
     rest = Matrix.Translation((RADIUS, 0.0, 0.0)) @ Matrix.Rotation(math.pi, 4, "Z")
-    return Matrix.Rotation(-math.tau * passed, 4, "Z") @ rest
+    return Matrix.Rotation(-math.tau * share, 4, "Z") @ rest
 
 
-def _foot(start: Vector, turn: float, passed: float) -> Matrix:
-    """Return where a foot is: planted, or on its way to the next place."""
-    whole, share = divmod(passed * STEPS + turn, 1.0)
+def _make_foot_matrix(start: Vector, turn: float, loop_share: float) -> Matrix:
+    """Return the matrix of a foot, planted or moving to its next place."""
+    whole, share = divmod(loop_share * STEPS + turn, 1.0)
     progress = max(0.0, share - (1.0 - SWING)) / SWING
-    eased = rigs.eased(progress)
-    # Planted where the spider is in the middle of this step.
-    places = [_at(start, whole + ahead - turn + 0.5 * (1.0 - SWING)) for ahead in (0.0, 1.0)]
-    place = places[0].lerp(places[1], eased)
-    place.z += LIFT * math.sin(math.pi * progress) ** 2
-    return Matrix.Translation(place)
+    eased = rigs.ease(progress)
+    # A foot is planted beside the spider's place in the middle of a step.
+    places = [_foothold(start, whole + ahead - turn + 0.5 * (1.0 - SWING)) for ahead in (0.0, 1.0)]
+    position = places[0].lerp(places[1], eased)
+    position.z += LIFT * math.sin(math.pi * progress) ** 2
+    return Matrix.Translation(position)
 
 
-def _at(start: Vector, step: float) -> Vector:
-    """Return where a foot stands in the middle of a step, on the floor or on a stone."""
-    place = Matrix.Rotation(-math.tau * step / STEPS, 3, "Z") @ start
+def _foothold(start: Vector, step: float) -> Vector:
+    """Return the place of a foot for the middle of a step, on the floor or on a stone."""
+    position = Matrix.Rotation(-math.tau * step / STEPS, 3, "Z") @ start
     for *middle, wide, high in STONES:
-        share = (place.xy - Vector(middle)).length_squared / wide**2
-        place.z = max(place.z, high * math.sqrt(max(0.0, 1.0 - share)))
-    return place
+        share = (position.xy - Vector(middle)).length_squared / wide**2
+        position.z = max(position.z, high * math.sqrt(max(0.0, 1.0 - share)))
+    return position
 
 
 def _sticks() -> list[Stick]:

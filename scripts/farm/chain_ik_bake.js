@@ -36,21 +36,21 @@ const JOB_TYPE = {
     ],
 };
 
-// Where Blender's frames end.
-const FARTHEST = 1048574;
+// The last frame of Blender.
+const LAST_FRAME = 1048574;
 
-// Windows starts no command line longer than 32767; this leaves room for quotes, Blender and the file.
-const LONGEST_COMMAND = 28000;
+// The limit of Windows is 32767 characters; this leaves room for quotes, Blender and the file.
+const MAX_COMMAND_LENGTH = 28000;
 
 function compileJob(job) {
     const settings = job.settings;
     const frames = framesOf(settings.frames);
     const output = outputOf(settings);
     const stem = path.join(path.dirname(output), path.stem(output));
-    // Each job has a folder of its own, so that none finds files of another.
+    // Each job has a separate folder, so that no job reads files of another.
     const folder = `${stem}-chunks-${formatTimestampLocal(job.created)}`;
 
-    // The longest one, so it begins first.
+    // This chunk takes longest, so it starts first.
     const chunks = [chunkOf("whole", frames, "dependent", folder)];
     for (const part of split(frames, settings.chunk_size)) {
         chunks.push(chunkOf(`frames ${rangeOf(part)}`, part, "independent", folder));
@@ -60,7 +60,7 @@ function compileJob(job) {
     const smoothness = isClip ? [`--smoothness=${settings.smoothness}`] : [];
     const merge = authorTask("merge", settings, ["merge"].concat(chunks.map((chunk) => chunk.file), [
         `--frames=${textOf(frames)}`, "--output", output, "--report", `${stem}-report.json`,
-        // Flamenco takes any other code than 0 for a failure, and would try again.
+        // Flamenco treats any exit code but 0 as a failure, and would try again.
         "--accept-unreached",
     ], method, smoothness));
 
@@ -76,9 +76,9 @@ function compileJob(job) {
     job.addTask(merge);
 }
 
-// Of Flamenco's commands the one that knows where Blender is, and what its arguments are here.
+// Use the command of Flamenco that knows path and arguments of Blender on each worker.
 function authorTask(name, settings, args) {
-    if (args.join(" ").length > LONGEST_COMMAND) {
+    if (args.join(" ").length > MAX_COMMAND_LENGTH) {
         throw "These are too many chunks to merge at once: choose a larger Chunk Size.";
     }
     const task = author.Task(name, "blender");
@@ -117,15 +117,15 @@ function slashed(name) {
     return name.replace(/\\/g, "/");
 }
 
-// Return arguments for names that commas separate.
+// Return arguments for names separated by commas.
 function patternsOf(option, text) {
     const names = (text || "").split(",").map((name) => name.trim());
     return names.filter((name) => name !== "").map((name) => `${option}=${name}`);
 }
 
-// Return frames in rising order, each once. Flamenco's own frameChunker knows none below zero.
+// Return sorted frames without duplicates. Flamenco's frameChunker does not support negative frames.
 function framesOf(text) {
-    const found = new Set();
+    const frames = new Set();
     for (const part of String(text).split(",")) {
         const match = /^\s*(-?\d+)(?:\s*(?:-|\.\.)\s*(-?\d+))?\s*$/.exec(part);
         const first = match ? Number(match[1]) : 1;
@@ -133,14 +133,14 @@ function framesOf(text) {
         if (!match || first > last) {
             throw `'${part}' is no frame and no range: write 7, 1-250 or 10,20,30-40.`;
         }
-        if (Math.max(Math.abs(first), Math.abs(last)) > FARTHEST) {
-            throw `'${part}' is too far: Blender's frames end at ${FARTHEST}.`;
+        if (Math.max(Math.abs(first), Math.abs(last)) > LAST_FRAME) {
+            throw `'${part}' is too far: Blender's frames end at ${LAST_FRAME}.`;
         }
         for (let frame = first; frame <= last; frame++) {
-            found.add(frame);
+            frames.add(frame);
         }
     }
-    return Array.from(found).sort((a, b) => a - b);
+    return Array.from(frames).sort((a, b) => a - b);
 }
 
 function split(frames, size) {
@@ -154,7 +154,7 @@ function split(frames, size) {
     return parts;
 }
 
-// Return frames as the command line reads them, in few words.
+// Return frames in the short form of the command line.
 function textOf(frames) {
     const runs = [];
     for (const frame of frames) {

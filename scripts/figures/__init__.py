@@ -1,1 +1,1 @@
-"""The figures of the documentation, drawn with Matplotlib from `core`."""
+"""Figures of the documentation, drawn with Matplotlib from results of `core`."""

@@ -1,1 +1,1 @@
-"""What is to be translated, and the files with the translations."""
+"""The texts to translate, and the files with their translations."""

@@ -1,1 +1,1 @@
-"""Scripts that press the buttons of a Blender with a window, and take its pictures."""
+"""Sessions that use a Blender with a window by mouse and keys, and take pictures of it."""

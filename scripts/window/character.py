@@ -1,4 +1,4 @@
-"""Rigify's human as the tours use it: how its controls move, its pose, and what its file says."""
+"""Rigify's human in the tours: motions of its controls, its pose, and the contents of its file."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from window.tour import MODULE, RIG, Tour
 TORSO, CHEST = "spine", "Spine Target"
 HANDS, FEET = ("Arm Target.L", "Arm Target.R"), ("Leg Target.L", "Leg Target.R")
 ROLL = "Foot Roll"
-# What matrices of bones may differ by; those of a pop are a hundred times larger.
-SAME = 1e-4
+# Tolerance of matrices of bones; the differences of a pop are a hundred times larger.
+MATRIX_TOLERANCE = 1e-4
 
 
 class Place(NamedTuple):
-    """Where a control is beside its rest place.
+    """The offset of a control from its rest place.
 
     Attributes:
-        offset: Metres; the character looks along -Y.
-        pitch: Degrees about X; above zero it leans forward, a foot points its toes down.
+        offset: Offset in metres; the character looks along -Y.
+        pitch: Degrees about X; if positive, a body leans forward and a foot points its toes down.
         roll: Degrees of the foot's custom property.
     """
 
@@ -35,7 +35,7 @@ class Place(NamedTuple):
     roll: float = 0.0
 
 
-# By frame where controls are; those that a frame leaves out are at rest.
+# Frame -> control -> place; controls without a place are at rest.
 Motion = dict[int, dict[str, Place]]
 
 
@@ -51,8 +51,8 @@ _UP = {TORSO: Place((0.06, 0.02, -0.03), -18.0), FEET[1]: Place((0.02, -0.72, 0.
 _UP |= _hands((-0.2, 0.0, -0.15), (0.4, -0.15, -0.05))
 CROUCH: Motion = {1: _AT_SIDES, 11: _DOWN, 21: _AT_SIDES}
 KICK: Motion = {21: _AT_SIDES, 28: _BACK, 36: _UP, 46: _AT_SIDES}
-# By frame along -Y and Z: torso, left and right foot; with their pitch and roll. Each foot stands
-# until the other one does: its heel comes down first, its toes leave last.
+# Frame -> torso, left foot, right foot: offsets along -Y and Z, then pitch and roll. Each foot is
+# planted until the other one is: its heel comes down first, its toes leave last.
 _STEPS = {
     46: ((0.0, 0.0), (0.0, 0.0), (0.0, 0.0)),
     51: ((0.12, -0.04), (0.2, 0.1, 15.0), (0.0, 0.0)),
@@ -68,45 +68,45 @@ WALK: Motion = {
     }
     for frame, places in _STEPS.items()
 }
-# The frames at which toes stay on the floor while their foot rolls.
+# Toe bone -> frames on which it stays on the floor while the foot rolls.
 STANDING = {"toe.R": range(46, 57), "toe.L": range(61, 67)}
 
 
 def rig() -> bpy.types.Object:
-    """Return the character. By name: undo replaces all references."""
+    """Return the character, by name since undo replaces all references."""
     return bpy.data.objects[RIG]
 
 
 def pose(*names: str) -> np.ndarray:
-    """Return the matrices of bones, else of all that deform, as evaluated, shape (n, 4, 4)."""
+    """Return evaluated matrices of bones, by default of all deforming ones, shape (n, 4, 4)."""
     bones = rig().evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
     names = names or tuple(bone.name for bone in bones if bone.bone.use_deform)
     return np.array([bones[name].matrix for name in names])
 
 
-def check_same(found: np.ndarray, expected: np.ndarray, when: str) -> None:
-    check_near(found, expected, SAME, f"{when} the pose")
+def check_same(actual: np.ndarray, expected: np.ndarray, when: str) -> None:
+    check_near(actual, expected, MATRIX_TOLERANCE, f"{when} the pose")
 
 
 def check_reached(when: str) -> None:
-    """Check that every chain that is not muted says that it has arrived."""
+    """Check the status of every chain that is not muted: it must have reached its target."""
     for chain in rig().chain_ik.chains:
         is_right = chain.mute or chain.influence == 0.0 or chain.status.startswith("Reached")
         check(is_right, f"{when}, {chain.name}: {chain.status}")
 
 
 def play_through(frames: Iterable[int], *names: str) -> np.ndarray:
-    """Return ``pose`` at frames in order, shape (f, n, 4, 4); all chains arrive at each."""
-    found = []
+    """Return ``pose`` at frames in order, shape (f, n, 4, 4); check that all chains reach."""
+    poses = []
     for frame in frames:
         bpy.context.scene.frame_set(frame)
         check_reached(f"At frame {frame}")
-        found.append(pose(*names))
-    return np.array(found)
+        poses.append(pose(*names))
+    return np.array(poses)
 
 
 def put(name: str, place: Place) -> None:
-    """Put a control beside its rest place, in its space."""
+    """Move a control to an offset from its rest place, in its space."""
     bone = rig().pose.bones[name]
     rest = bone.bone.matrix_local.to_3x3()
     turn = Matrix.Rotation(radians(place.pitch), 3, "X")
@@ -114,12 +114,12 @@ def put(name: str, place: Place) -> None:
     bone.rotation_quaternion = (rest.inverted() @ turn @ rest).to_quaternion()
     if ROLL in bone:
         bone[ROLL] = radians(place.roll)
-    # No script's change of a custom property is noticed by Blender.
+    # Blender does not notice when a script changes a custom property.
     rig().update_tag()
 
 
 def act(tour: Tour, motion: Motion) -> Session:
-    """Put the controls of a motion where they belong at each of its frames, and press I."""
+    """Move the controls of a motion to their places at each of its frames, and press I."""
     names = sorted({name for places in motion.values() for name in places})
     yield from tour.rest_mouse()
     for frame, places in motion.items():
@@ -135,12 +135,12 @@ def act(tour: Tour, motion: Motion) -> Session:
             for curve in curves(rig())
             if frame in (point.co.x for point in curve.keyframe_points)
         }
-        left = {name for name in names if f'pose.bones["{name}"].location' not in keyed}
-        check(not left, f"I has not keyed {sorted(left)} at frame {frame}.")
+        missing = {name for name in names if f'pose.bones["{name}"].location' not in keyed}
+        check(not missing, f"I has not keyed {sorted(missing)} at frame {frame}.")
 
 
 def curves(ob: bpy.types.Object) -> Any:
-    """Return the F-curves of an object's action, as Blender holds them; none without."""
+    """Return the F-curves of an object's action, an empty tuple if it has none."""
     data, animation = ob.animation_data, sys.modules[f"{MODULE}.rig.reading.animation"]
     if not (data and data.action):
         return ()
@@ -148,41 +148,41 @@ def curves(ob: bpy.types.Object) -> Any:
 
 
 def read_file() -> dict[str, object]:
-    """Return what the file says of its objects, their bones, chains and keys, by name."""
-    found: dict[str, object] = {"frame": bpy.context.scene.frame_current}
+    """Return the contents of the file by name: objects, their bones, chains and keys."""
+    state: dict[str, object] = {"frame": bpy.context.scene.frame_current}
     for ob in bpy.data.objects:
-        found[ob.name] = ob.type, ob.mode, _plain(ob.matrix_basis)
-        found |= {f"{ob.name}, {name}": each for name, each in _plain(ob.chain_ik).items()}
-        for chain in found.pop(f"{ob.name}, chains"):
-            found |= {f"{ob.name}, {chain['name']}, {name}": each for name, each in chain.items()}
+        state[ob.name] = ob.type, ob.mode, _plain(ob.matrix_basis)
+        state |= {f"{ob.name}, {name}": item for name, item in _plain(ob.chain_ik).items()}
+        for chain in state.pop(f"{ob.name}, chains"):
+            state |= {f"{ob.name}, {chain['name']}, {name}": item for name, item in chain.items()}
         for curve in curves(ob):
             points = [(*point.co, point.interpolation) for point in curve.keyframe_points]
-            found[f"{ob.name}, {curve.data_path}[{curve.array_index}]"] = points
+            state[f"{ob.name}, {curve.data_path}[{curve.array_index}]"] = points
         for bone in ob.pose.bones if ob.pose else ():
             channels = bone.location, bone.rotation_quaternion, bone.scale, bone.matrix
             rest = bone.bone.matrix_local, bone.parent and bone.parent.name
-            found[f"{ob.name}, {bone.name}"] = [
+            state[f"{ob.name}, {bone.name}"] = [
                 *map(_plain, (*channels, *rest)),
                 _plain(bone.constraints),
                 sorted((name, _plain(value)) for name, value in bone.items()),
                 sorted(collection.name for collection in bone.bone.collections),
             ]
-    return found
+    return state
 
 
-def differing(one: dict[str, object], other: dict[str, object]) -> list[str]:
-    """Return the names under which two states of the file differ."""
-    return [name for name in {**one, **other} if one.get(name) != other.get(name)]
+def differing(first: dict[str, object], second: dict[str, object]) -> list[str]:
+    """Return the names whose values differ in two states of the file."""
+    return [name for name in {**first, **second} if first.get(name) != second.get(name)]
 
 
 def check_file(expected: dict[str, object], when: str) -> None:
-    """Check that the file says what it said; ``when`` is followed by what does not."""
-    lost = ", ".join(differing(read_file(), expected)[:8])
-    check(not lost, f"{when}, these are not as they were: {lost}.")
+    """Check that the contents of the file are as expected; ``when`` begins the sentence."""
+    differences = ", ".join(differing(read_file(), expected)[:8])
+    check(not differences, f"{when}, these are not as they were: {differences}.")
 
 
 def undo_and_redo(tour: Tour, before: dict[str, object]) -> Session:
-    """Press Ctrl Z and Ctrl Shift Z: one step restores the state of before, and the present one."""
+    """Press Ctrl Z and Ctrl Shift Z; check that they restore the earlier and the present state."""
     after = read_file()
     for expected, is_redone in ((before, False), (after, True)):
         yield from tour.rest_mouse()
@@ -191,12 +191,12 @@ def undo_and_redo(tour: Tour, before: dict[str, object]) -> Session:
 
 
 def _plain(value: object) -> object:
-    """Return a value of Blender's as one that outlives it: references as names."""
+    """Return a value of Blender as plain Python data, with references as names."""
     if isinstance(value, bpy.types.ID):
         return value.name
     if isinstance(value, bpy.types.bpy_struct):
-        names = [each.identifier for each in value.bl_rna.properties]
+        names = [prop.identifier for prop in value.bl_rna.properties]
         return {name: _plain(getattr(value, name)) for name in names if name != "rna_type"}
     if hasattr(value, "__len__") and not isinstance(value, (str, set)):
-        return [_plain(each) for each in value]
+        return [_plain(item) for item in value]
     return value

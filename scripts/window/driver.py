@@ -1,7 +1,7 @@
-"""Use a window of Blender as a person does, with mouse and keys, and take pictures of it.
+"""Control of a window of Blender by simulated mouse and keys, and its pictures.
 
-Runs inside the application, started with --enable-event-simulate. Blender handles one event after
-another in its own loop, so a session is a generator that yields the seconds to wait, see ``play``.
+This runs inside the application, started with --enable-event-simulate. Blender handles events one
+by one in its own loop, so a session is a generator that yields the seconds to wait, see ``play``.
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ from mathutils import Euler, Vector
 
 Session = Generator[float, None, None]
 
-# Seconds at the least between two events, and for what opens or slides by and by.
+# Least seconds between two events, and for things that open or move slowly.
 MOMENT = 0.0
 REDRAW = 0.03
-# Rounds of Blender's loop: in one it handles events, in the next one it updates and draws, and what
-# the extension puts off comes after that. What is smooth is drawn eight times.
+# Rounds of Blender's loop: it handles events in one and updates and draws in the next; then follows
+# the deferred work of the extension. A smooth picture is drawn in eight rounds.
 ROUNDS, SMOOTH_ROUNDS = 3, 12
 
 
 class SessionError(Exception):
-    """What a person would have seen go wrong; the text is one sentence."""
+    """The error for a fault that a user would see; its text is one sentence."""
 
 
 def check(is_right: bool, sentence: str) -> None:
-    """Raise ``SessionError`` with a sentence unless something is as it should be."""
+    """Raise ``SessionError`` with a sentence unless a condition is true."""
     if not is_right:
         raise SessionError(sentence)
 
 
-def check_near(found: npt.ArrayLike, expected: npt.ArrayLike, most: float, what: str) -> None:
-    """Check that a point is no farther off than so much, or that no number differs by more."""
-    off = np.subtract(found, expected)
-    off = np.linalg.norm(off) if isinstance(found, Vector) else np.abs(off).max()
-    check(off <= most, f"{what} is {off:.2g} off.")
+def check_near(actual: npt.ArrayLike, expected: npt.ArrayLike, tolerance: float, name: str) -> None:
+    """Check that a point or numbers differ from the expected ones by at most a tolerance."""
+    off = np.subtract(actual, expected)
+    off = np.linalg.norm(off) if isinstance(actual, Vector) else np.abs(off).max()
+    check(off <= tolerance, f"{name} is {off:.2g} off.")
 
 
-def check_moved(now: Vector, before: Vector, least: float, what: str) -> None:
-    """Check that a point has moved by at least so many metres."""
-    moved = (now - before).length
-    check(moved > least, f"{what} has moved by {moved:.2g} m only.")
+def check_moved(after: Vector, before: Vector, min_distance: float, name: str) -> None:
+    """Check that a point has moved by more than a distance in metres."""
+    moved = (after - before).length
+    check(moved > min_distance, f"{name} has moved by {moved:.2g} m only.")
 
 
-def play(session: Session, least_rounds: int = ROUNDS) -> None:
-    """Start a session once the window is up; at its end Blender ends with exit code 0 or 1.
+def play(session: Session, min_rounds: int = ROUNDS) -> None:
+    """Start a session when the window is open; at its end Blender exits with code 0 or 1.
 
-    It goes on when so much time has passed as it yields, and so many rounds: in each what is smooth
-    is drawn again.
+    After each step the session waits for the seconds that it yields and for a number of rounds,
+    since each round draws a smooth picture again.
     """
     until, rounds = 0.0, 0
 
@@ -81,24 +81,24 @@ def play(session: Session, least_rounds: int = ROUNDS) -> None:
                 # The only way to give an exit code: Blender drops exceptions in timers.
                 os._exit(has_failed)
         until = time.perf_counter() + delay
-        # A session that only waits looks again and again, and takes no picture.
-        rounds = ROUNDS if delay == MOMENT else least_rounds
+        # A session that only polls takes no picture, so it needs no more rounds.
+        rounds = ROUNDS if delay == MOMENT else min_rounds
         return 0.0
 
     bpy.context.preferences.view.show_splash = False
-    # Persistent: a session goes on in the file that it opens.
+    # Persistent, so that a session continues after it opens a file.
     bpy.app.timers.register(advance, first_interval=0.1, persistent=True)
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float = 90.0) -> Session:
+def wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> Session:
     end = time.monotonic() + seconds
     yield MOMENT
-    while not is_so() and time.monotonic() < end:
+    while not condition() and time.monotonic() < end:
         yield MOMENT
 
 
 def select_bones(rig: bpy.types.Object, *names: str) -> None:
-    """Select bones of a rig in pose mode, and no others; the last one is active."""
+    """Select only these bones of a rig in pose mode; the last one becomes active."""
     for bone in rig.pose.bones:
         # Blender 5.0 moved the selection from the armature's bones to the pose bones.
         holder = bone if hasattr(bone, "select") else bone.bone
@@ -117,7 +117,7 @@ def read_pixels(path: Path) -> np.ndarray:
 
 
 def write_pixels(pixels: np.ndarray, path: Path) -> None:
-    """Write a picture of such pixels, with four channels."""
+    """Write a picture of pixels with four channels, in the order of ``read_pixels``."""
     image = bpy.data.images.new("Sheet", pixels.shape[1], pixels.shape[0])
     image.pixels.foreach_set(np.ascontiguousarray(pixels).ravel())
     image.filepath_raw, image.file_format = str(path), "PNG"
@@ -126,10 +126,10 @@ def write_pixels(pixels: np.ndarray, path: Path) -> None:
 
 
 class Viewport:
-    """A window and the 3D viewport in it. Holds no references: undo replaces them."""
+    """A window and the 3D viewport in it, without references, since undo replaces them."""
 
     kind = "VIEW_3D"
-    _sees_itself = True
+    _has_screenshots = True
     _mouse = (5, 5)
 
     def __init__(self, number: int = 0) -> None:
@@ -147,13 +147,13 @@ class Viewport:
         return next(region for region in self.area.regions if region.type == kind)
 
     def context(self, kind: str = "WINDOW") -> bpy.types.Context:
-        """Return a context manager in which operators act in a region of the editor."""
+        """Return a context manager that makes operators act in a region of the editor."""
         area, region = self.area, self.region(kind)
         return bpy.context.temp_override(window=self.window, area=area, region=region)
 
     def fill_window(self) -> Session:
-        """Close all other editors, and dismiss what Blender greets its user with."""
-        # Blender 4.3 crashes where editors close before they are drawn at a new interface scale.
+        """Close the splash screen and all other editors."""
+        # Blender 4.3 crashes if editors close before they are drawn at a new interface scale.
         yield REDRAW
         self.press("ESC")
         yield REDRAW
@@ -168,7 +168,7 @@ class Viewport:
         yield REDRAW
 
     def widen_sidebar(self, pixels: int) -> Session:
-        """Pull the sidebar's edge, where it has panels, with the mouse."""
+        """Drag the sidebar's edge with the mouse, at the height of its panels."""
         sidebar = self.region("UI")
         x, y = sidebar.x, sidebar.y + sidebar.height * 3 // 4
         yield from self.drag([(x - 40, y), (x, y)])
@@ -193,22 +193,22 @@ class Viewport:
         view.view_rotation = Euler(angles).to_quaternion()
 
     def pixel_of(self, point: Vector) -> tuple[int, int]:
-        """Return where in the window a point of the scene is seen."""
+        """Return the pixel in the window where a point of the scene is visible."""
         region = self.region("WINDOW")
-        seen = location_3d_to_region_2d(region, self.area.spaces.active.region_3d, point)
-        check(seen is not None, f"The point {tuple(point)} is behind the view.")
-        return round(region.x + seen.x), round(region.y + seen.y)
+        pixel = location_3d_to_region_2d(region, self.area.spaces.active.region_3d, point)
+        check(pixel is not None, f"The point {tuple(point)} is behind the view.")
+        return round(region.x + pixel.x), round(region.y + pixel.y)
 
     def point_at(self, place: Vector) -> Session:
         yield from self.drag([self.pixel_of(place)])
 
     def press(self, key: str, **keys: bool) -> None:
-        """Press and release a key where the mouse is; with it ``ctrl``, ``shift``, ``alt``."""
+        """Press and release a key at the mouse, optionally with ``ctrl``, ``shift`` or ``alt``."""
         for value in ("PRESS", "RELEASE"):
             self._simulate(key, value, **keys)
 
     def undo(self, *, is_redone: bool = False) -> Session:
-        """Press Ctrl Z, or Ctrl Shift Z, and wait for the update that Blender makes after it."""
+        """Press Ctrl Z or Ctrl Shift Z, and wait for the update that follows."""
         handlers, updates = bpy.app.handlers, []
         undone = handlers.redo_post if is_redone else handlers.undo_post
 
@@ -226,10 +226,10 @@ class Viewport:
         handlers.depsgraph_update_post.remove(note)
 
     def drag(self, path: Iterable[tuple[int, int]], button: str = "", **keys: bool) -> Session:
-        """Move the mouse through pixels, with a button held or none; keys as for ``press``."""
+        """Move the mouse through pixels, with or without a button; keys as for ``press``."""
         for number, pixel in enumerate(path):
             self._mouse = pixel
-            # Held from the second move on: with them a press may mean something else.
+            # Hold the keys from the second move on: with them, a press may mean something else.
             self._simulate("MOUSEMOVE", "NOTHING", **(keys if number else {}))
             yield MOMENT
             if button and number == 0:
@@ -246,7 +246,7 @@ class Viewport:
         with self.context():
             opened = call()
         check(opened == {"INTERFACE"}, f"This does not open: {call} ends with {opened}.")
-        # A pie opens by and by, and while the mouse moves.
+        # A pie menu opens slowly, and only while the mouse moves.
         for step in range(1, 5):
             yield from self.drag([(x + step, y)])
             yield REDRAW
@@ -254,18 +254,18 @@ class Viewport:
     def take_picture(self, path: Path) -> None:
         """Write a picture of the window as it was drawn last.
 
-        Blender's own ``screen.screenshot`` gives black pictures without a graphics card: then the
-        program `import` of ImageMagick takes it, where there is one, of the whole screen.
+        Without a graphics card, Blender's ``screen.screenshot`` gives black pictures: then the
+        program `import` of ImageMagick, if it exists, takes a picture of the whole screen.
         """
-        if self._sees_itself:
+        if self._has_screenshots:
             with self.context():
                 bpy.ops.screen.screenshot(filepath=str(path))
             is_black = not read_pixels(path)[..., :3].any()
-            self._sees_itself = not shutil.which("import") or not is_black
-        if not self._sees_itself:
-            # Packed little: that takes half the time.
+            self._has_screenshots = not shutil.which("import") or not is_black
+        if not self._has_screenshots:
+            # Low compression takes half the time.
             subprocess.run(["import", "-window", "root", "-quality", "11", path], check=True)
 
-    def _simulate(self, kind: str, value: str, **more: bool | str) -> None:
+    def _simulate(self, event: str, value: str, **keys: bool | str) -> None:
         x, y = self._mouse
-        self.window.event_simulate(kind, value, x=x, y=y, **more)
+        self.window.event_simulate(event, value, x=x, y=y, **keys)

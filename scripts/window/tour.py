@@ -1,4 +1,4 @@
-"""What all tours have: they install the zip, add a character, press buttons and take pictures."""
+"""Common steps of tours: install the zip, add a character, press buttons, take pictures."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ RIG = "metarig"
 
 # A point of the scene, its distance, and Euler angles in radians.
 View = tuple[Vector, float, tuple[float, float, float]]
-# Is called after each step of a drag, with its number.
-Look = Callable[[int], object]
+# Function that is called with the number of each step of a drag, after it.
+StepCallback = Callable[[int], object]
 
 
 def line(start: Vector, end: Vector, steps: int) -> list[Vector]:
@@ -31,7 +31,7 @@ def clear_scene() -> None:
 
 
 def unfold(*blenders: type, are_ours_open: bool = True) -> None:
-    """Register the extension anew, with panels open, those of Blender too: no click opens all."""
+    """Register the extension again with open panels, also of Blender: no click opens them all."""
     package = sys.modules[MODULE]
     ours = [
         cls for cls in registered(bpy.types.Panel, MODULE) if cls.bl_region_type in {"UI", "WINDOW"}
@@ -47,11 +47,11 @@ def unfold(*blenders: type, are_ours_open: bool = True) -> None:
 
 
 class Tour:
-    """The base of tours: the public methods of a tour's own class are its steps, from the top."""
+    """The base class of tours: the public methods of a subclass are its steps, in their order."""
 
-    # A page shows pictures at half their size, so that their text has to be large.
+    # A page shows pictures at half of their size, so their text must be large.
     ui_scale = 1.2
-    # Whether pictures are smooth: a processor draws eight times as long for that.
+    # Whether pictures are smooth: without a graphics card, drawing takes eight times the time.
     is_fine = False
 
     def __init__(self, zip_path: Path, folder: Path) -> None:
@@ -68,9 +68,9 @@ class Tour:
                 yield REDRAW
 
     def install(self) -> Session:
-        """Install the zip and switch it on, as Preferences > Get Extensions > From Disk does."""
+        """Install and enable the zip, as Preferences > Get Extensions > From Disk does."""
         preferences = bpy.context.preferences
-        # A tooltip opens by and by over what a picture is to show.
+        # A tooltip could cover a part of a picture.
         preferences.view.ui_scale, preferences.view.show_tooltips = self.ui_scale, False
         if not self.is_fine:
             preferences.system.viewport_aa = "OFF"
@@ -85,7 +85,7 @@ class Tour:
         yield REDRAW
 
     def add_metarig(self, view: View, kind: str = "human") -> Session:
-        """Replace the startup scene by one of Rigify's metarigs, look at it, and open our tab."""
+        """Replace the startup scene by a metarig of Rigify, look at it, and open our tab."""
         bpy.ops.preferences.addon_enable(module="rigify")
         clear_scene()
         with self.viewport.context():
@@ -95,13 +95,13 @@ class Tour:
         check(RIG in bpy.data.objects, "Rigify added no metarig.")
 
     def show_tab(self, wider: int = 50) -> Session:
-        """Open the tab of the extension in the sidebar, and make that some pixels wider."""
+        """Open the tab of the extension in the sidebar, and widen the sidebar by some pixels."""
         self.viewport.region("UI").active_panel_category = TAB
         yield REDRAW
         yield from self.viewport.widen_sidebar(wider)
 
     def open_preferences(self) -> Session:
-        """Turn the editor into the preferences, and unfold those of the extension."""
+        """Turn the editor into the preferences, and expand those of the extension."""
         yield from self.viewport.turn_into("PREFERENCES")
         bpy.context.preferences.active_section = "ADDONS"
         bpy.context.window_manager.addon_search = TAB
@@ -113,40 +113,40 @@ class Tour:
         yield from self.set_mode("POSE")
 
     def set_mode(self, mode: str) -> Session:
-        """Go to a mode, as a step that can be undone."""
+        """Change the mode as a step that can be undone."""
         with self.viewport.context():
             bpy.ops.object.mode_set(mode=mode)
         yield from self.note_step(f"{mode.title()} Mode")
 
     def press_button(self, name: str, how: str = "INVOKE_DEFAULT", **settings: object) -> Session:
-        """Run an operator of the extension as its button does, or without its dialog."""
+        """Run an operator of the extension as its button does, or without a dialog."""
         with self.viewport.context():
             getattr(bpy.ops.pose, f"chain_ik_{name}")(how, True, **settings)
         yield REDRAW
 
     def start(self, name: str, picture: str = "", **settings: object) -> Session:
-        """Press a button, look at its dialog, and start the work with Enter."""
+        """Press a button, take a picture of its dialog if named, and start the work with Enter."""
         yield from self.rest_mouse()
         yield from self.press_button(name, **settings)
         if picture:
             self.picture(picture)
         done = bpy.context.window_manager.operators
-        known = len(done)
+        known_count = len(done)
 
-        def has_begun() -> bool:
-            # Short work may be done before anybody looks.
-            return self.is_running(name) or len(done) > known
+        def has_started() -> bool:
+            # Short work may be finished before the first check.
+            return self.is_running(name) or len(done) > known_count
 
         self.viewport.press("RET")
-        yield from wait_until(has_begun, 10.0)
-        check(has_begun(), f"Enter has not started {name}.")
+        yield from wait_until(has_started, 10.0)
+        check(has_started(), f"Enter has not started {name}.")
 
     def is_running(self, name: str) -> bool:
-        running = [each.bl_idname for each in self.viewport.window.modal_operators]
+        running = [operator.bl_idname for operator in self.viewport.window.modal_operators]
         return f"POSE_OT_chain_ik_{name}" in running
 
     def stop(self, name: str) -> Session:
-        """Press Esc while the work goes on."""
+        """Press Esc while the work is running."""
         check(self.is_running(name), f"{name} has ended before it could be stopped.")
         self.viewport.press("ESC")
         yield REDRAW
@@ -164,26 +164,26 @@ class Tour:
         yield from self.note_step("Select")
 
     def note_step(self, name: str) -> Session:
-        """Have a script's changes be a step that can be undone."""
+        """Make the changes of a script a step that can be undone."""
         with self.viewport.context():
             bpy.ops.ed.undo_push(message=name)
         yield REDRAW
 
     def rest_mouse(self) -> Session:
-        """Move the mouse to where nothing but the viewport takes keys."""
+        """Move the mouse to a place where only the viewport receives keys."""
         region = self.viewport.region("WINDOW")
         spot = region.x + region.width // 4, region.y + region.height * 3 // 4
         yield from self.viewport.drag([spot])
 
-    def grab(self, places: Sequence[Vector], look: Look = lambda step: None) -> Session:
-        """Press G over the first of some points of the scene and ``lead`` the mouse through all."""
+    def grab(self, places: Sequence[Vector], look: StepCallback = lambda step: None) -> Session:
+        """Press G at the first point of the scene, then move the mouse through the others."""
         yield from self.viewport.point_at(places[0])
         self.viewport.press("G")
         yield REDRAW
         yield from self.lead(places[1:], look)
 
-    def lead(self, places: Sequence[Vector], look: Look) -> Session:
-        """Move the mouse through points of the scene; ``look`` is called at each, once drawn."""
+    def lead(self, places: Sequence[Vector], look: StepCallback) -> Session:
+        """Move the mouse through points of the scene; call ``look`` at each after a redraw."""
         for step, place in enumerate(places, start=1):
             yield from self.viewport.point_at(place)
             yield REDRAW

@@ -1,1 +1,1 @@
-"""Wrong changes of the extension, and which of them tests notice."""
+"""Small wrong changes in the extension, and the tests that detect them."""

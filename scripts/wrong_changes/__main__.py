@@ -1,12 +1,12 @@
-"""Make small wrong changes in the extension, one at a time, and count those that tests notice.
+"""Make small wrong changes in the extension, one at a time; count those that tests detect.
 
     python3 scripts/wrong_changes                      150 changes of seed 1, the whole round
     python3 scripts/wrong_changes --seed 2 --number 50
 
-A change is one operator, number, sign or condition. The round first runs all tests once and notes
-which lines each of them executes (`out/wrong_changes`, kept until it is deleted). A change is then
-tried with tests that execute its line, the quickest of each file first, up to the first that
-fails. Changes are made in copies of the checkout, one for each processor.
+A change replaces one operator, number, sign or condition. The round first runs all tests once and
+records the lines that each test executes (`out/wrong_changes`, reused until you delete it). For
+each change it runs tests that execute the changed line, the quickest of each file first, until one
+fails. It makes the changes in copies of the checkout, one for each processor.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import environment
 from common.console import ROOT, say
 
-COVERED = ROOT / "out" / "wrong_changes"
+RECORDS = ROOT / "out" / "wrong_changes"
 PYTHON = "bpy-5.2"
 
-# What `scripts/test.py` runs of the newest Blender and of the core, in parts that run side by side.
+# The tests that `scripts/test.py` runs for the newest Blender and the core, in parallel parts.
 PARTS = {
     "blender, a": ("tests/blender", "--half", "0", "--few", "7"),
     "blender, b": ("tests/blender", "--half", "1", "--few", "7"),
     "core": ("tests/core", "-m", "not slow"),
     "core, slow": ("tests/core", "-m", "slow and not exhaustive", "--few", "12"),
 }
-# Seconds of tests that a change is tried with, as they were recorded.
-ENOUGH = 30.0
-# How many of a hundred fall on each package.
+# Seconds of tests per change, by their recorded times.
+TEST_SECONDS = 30.0
+# Changes per package, of a hundred.
 SHARES = {"core": 40, "rig": 35, "operators": 13, "properties": 6, "cli": 6}
 _PAIRS = ("+ -", "* /", "and or", "< <=", "> >=", "== !=", "& |", "+= -=", "*= /=", "True False")
 _SWAPS = {
@@ -60,7 +60,7 @@ _SWAPS = {
 
 
 class Change(NamedTuple):
-    """A piece of a line, of a file below the root of the checkout, that another one replaces."""
+    """A replacement of a token; the path is relative to the root of the checkout."""
 
     path: str
     line: int
@@ -71,7 +71,7 @@ class Change(NamedTuple):
     def __str__(self) -> str:
         return f"{self.path}:{self.line}:{self.column} {self.old} -> {self.new}"
 
-    def applied(self, source: str) -> str:
+    def apply(self, source: str) -> str:
         lines = source.splitlines(keepends=True)
         text = lines[self.line - 1]
         before, after = text[: self.column], text[self.column :]
@@ -79,37 +79,37 @@ class Change(NamedTuple):
         lines[self.line - 1] = before + self.new + after[len(self.old) :]
         return "".join(lines)
 
-    def does_something(self, source: str) -> bool:
-        """Tell whether the program is still one, and another one: annotations are not run."""
+    def changes_program(self, source: str) -> bool:
+        """Return whether the changed source is valid and differs in more than annotations."""
         try:
-            return _program(self.applied(source)) != _program(source)
+            return _parse_program(self.apply(source)) != _parse_program(source)
         except SyntaxError:
             return False
 
 
-def choose(root: Path, seed: int, number: int) -> list[Change]:
-    """Return changes spread over the packages as `SHARES` says, drawn by a seed."""
+def draw_changes(root: Path, seed: int, number: int) -> list[Change]:
+    """Return random changes, distributed over the packages by `SHARES`."""
     draw, chosen = random.Random(seed), list[Change]()
     for package, share in SHARES.items():
         files = sorted((root / "blender_ik_addon" / package).rglob("*.py"))
         sources = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in files}
-        possible = [change for path, text in sources.items() for change in _changes_of(text, path)]
+        possible = [change for path, text in sources.items() for change in _list_swaps(text, path)]
         draw.shuffle(possible)
-        right = (change for change in possible if change.does_something(sources[change.path]))
-        chosen += [change for _, change in zip(range(round(number * share / 100)), right)]
+        working = (change for change in possible if change.changes_program(sources[change.path]))
+        chosen += [change for _, change in zip(range(round(number * share / 100)), working)]
     return sorted(chosen)
 
 
-def _changes_of(source: str, path: str) -> Iterator[Change]:
+def _list_swaps(source: str, path: str) -> Iterator[Change]:
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     for kind, old, (line, column), _, text in tokens:
         new = f"({old} + 1)" if kind == tokenize.NUMBER else _SWAPS.get(old)
-        # A star among parameters is no product.
+        # A star among parameters does not multiply.
         if new is not None and text[column : column + 2] != "*,":
             yield Change(path, line, column, old, new)
 
 
-def _program(source: str) -> str:
+def _parse_program(source: str) -> str:
     tree = ast.parse(source)
     for node in ast.walk(tree):
         for field in {"annotation", "returns"} & {*node._fields}:
@@ -118,23 +118,23 @@ def _program(source: str) -> str:
 
 
 def run_tests(tree: Path, arguments: list[str], timeout: float, **variables: str) -> str:
-    """Run pytest in a tree and return what it printed; "timeout" if it did not end in time."""
-    python, how = environment.ensure(PYTHON), {"capture_output": True, "text": True}
-    with environment.own_variables(PYTHONDONTWRITEBYTECODE="1", **variables) as env:
+    """Run pytest in a tree and return its output; "timeout" if it takes too long."""
+    python, options = environment.ensure(PYTHON), {"capture_output": True, "text": True}
+    with environment.isolated_variables(PYTHONDONTWRITEBYTECODE="1", **variables) as env:
         command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
         try:
-            return subprocess.run(command, cwd=tree, env=env, timeout=timeout, **how).stdout
+            return subprocess.run(command, cwd=tree, env=env, timeout=timeout, **options).stdout
         except subprocess.TimeoutExpired:
             return "timeout"
 
 
 def record() -> None:
-    """Run all tests and note the lines of the extension that each executes."""
-    COVERED.mkdir(parents=True, exist_ok=True)
+    """Run all tests and record the lines of the extension that each test executes."""
+    RECORDS.mkdir(parents=True, exist_ok=True)
 
     def run(part: str) -> None:
         start = time.monotonic()
-        notes = str(COVERED / f"{part.replace(', ', '_')}.jsonl")
+        notes = str(RECORDS / f"{part.replace(', ', '_')}.jsonl")
         variables = {"PYTHONPATH": str(ROOT / "scripts"), "CHAIN_IK_COVERED": notes}
         arguments = ["-p", "wrong_changes.executed_lines", *PARTS[part]]
         output = run_tests(ROOT, arguments, 4 * 3600, **variables)
@@ -146,45 +146,45 @@ def record() -> None:
         list(pool.map(run, PARTS))
 
 
-def covering(changes: list[Change]) -> list[list[tuple[float, str]]]:
-    """Return of each change the tests that execute its line, with their seconds.
+def find_tests(changes: list[Change]) -> list[list[tuple[float, str]]]:
+    """Return for each change the tests that execute its line, with their seconds.
 
-    Where none does (lines that run once, at the import), those that execute any of its file.
+    If there are none (a line that runs only at import), return tests that execute its file.
     """
-    exact, near = ([list[tuple[float, str]]() for _ in changes] for _ in "12")
-    notes = [json.loads(line) for path in sorted(COVERED.glob("*.jsonl")) for line in path.open()]
+    on_line, in_file = ([list[tuple[float, str]]() for _ in changes] for _ in "12")
+    notes = [json.loads(line) for path in sorted(RECORDS.glob("*.jsonl")) for line in path.open()]
     for note, (number, change) in itertools.product(notes, enumerate(changes)):
         test, executed = (note["seconds"], note["test"]), note["lines"].get(change.path)
-        near[number] += [test] if executed else []
-        exact[number] += [test] if executed and int(executed, 16) >> change.line & 1 else []
-    return [found or others for found, others in zip(exact, near)]
+        in_file[number] += [test] if executed else []
+        on_line[number] += [test] if executed and int(executed, 16) >> change.line & 1 else []
+    return [tests or others for tests, others in zip(on_line, in_file)]
 
 
-def ordered(tests: list[tuple[float, str]]) -> list[str]:
-    """Return the tests to try: the quickest of each file, then the next ones, while time lasts."""
+def select_tests(tests: list[tuple[float, str]]) -> list[str]:
+    """Return tests to run: the quickest of each file, then the next ones, up to `TEST_SECONDS`."""
     rounds, turns = [], Counter[str]()
     for seconds, name in sorted(tests):
         file = name.partition("::")[0]
         rounds.append((turns[file], seconds, name))
         turns[file] += 1
-    kept, left = [], ENOUGH
+    selected, seconds_left = [], TEST_SECONDS
     for _, seconds, name in sorted(rounds):
-        if seconds <= left or not kept:
-            kept.append(name)
-            left -= seconds
-    return kept
+        if seconds <= seconds_left or not selected:
+            selected.append(name)
+            seconds_left -= seconds
+    return selected
 
 
-def attempt(change: Change, tests: list[str], tree: Path) -> str:
-    """Make a change in a tree, run the tests, take it back; return the first that failed."""
+def check_change(change: Change, tests: list[str], tree: Path) -> str:
+    """Make a change in a tree, run tests and undo it; return the first test that failed."""
     path = tree / change.path
     original = path.read_text(encoding="utf-8")
-    path.write_text(change.applied(original), encoding="utf-8")
-    names = tree / "out" / "tests.txt"
-    names.parent.mkdir(exist_ok=True)
-    names.write_text("\n".join(tests), encoding="utf-8")
+    path.write_text(change.apply(original), encoding="utf-8")
+    list_file = tree / "out" / "tests.txt"
+    list_file.parent.mkdir(exist_ok=True)
+    list_file.write_text("\n".join(tests), encoding="utf-8")
     try:
-        output = run_tests(tree, ["-x", "-m", "", f"@{names}"], 4 * ENOUGH)
+        output = run_tests(tree, ["-x", "-m", "", f"@{list_file}"], 4 * TEST_SECONDS)
     finally:
         path.write_text(original, encoding="utf-8")
     *_, last = ["the process ended", *output.splitlines()]
@@ -192,25 +192,25 @@ def attempt(change: Change, tests: list[str], tree: Path) -> str:
     return failed[1] if failed else "" if " passed" in last else last
 
 
-def try_all(changes: list[Change], found: list[list[tuple[float, str]]]) -> int:
-    """Try all, in as many copies of the checkout as processors; return how many are caught."""
+def check_changes(changes: list[Change], tests_of: list[list[tuple[float, str]]]) -> int:
+    """Test all changes, in one copy of the checkout per processor; return how many are caught."""
     with tempfile.TemporaryDirectory(prefix="chain_ik_wrong_") as folder:
         trees: queue.Queue[Path] = queue.Queue()
         for number in range(os.cpu_count() or 1):
             tree = Path(folder) / str(number)
-            left_out = shutil.ignore_patterns(".venv", "out", ".git", "__pycache__")
-            shutil.copytree(ROOT, tree, ignore=left_out)
+            ignore = shutil.ignore_patterns(".venv", "out", ".git", "__pycache__")
+            shutil.copytree(ROOT, tree, ignore=ignore)
             trees.put(tree)
 
         def run(number: int) -> bool:
-            change, tests = changes[number], ordered(found[number])
+            change, tests = changes[number], select_tests(tests_of[number])
             tree, start = trees.get(), time.monotonic()
-            caught_by = attempt(change, tests, tree) if tests else ""
+            caught_by = check_change(change, tests, tree) if tests else ""
             trees.put(tree)
-            said = f"caught by {caught_by}" if caught_by else "SURVIVED"
-            counts = f"{len(tests)} of {len(found[number])} tests"
+            verdict = f"caught by {caught_by}" if caught_by else "SURVIVED"
+            counts = f"{len(tests)} of {len(tests_of[number])} tests"
             seconds = time.monotonic() - start
-            say(f"{number + 1}/{len(changes)}", f"{change}: {said} ({counts}, {seconds:.0f} s)")
+            say(f"{number + 1}/{len(changes)}", f"{change}: {verdict} ({counts}, {seconds:.0f} s)")
             return bool(caught_by)
 
         with concurrent.futures.ThreadPoolExecutor(trees.qsize()) as pool:
@@ -222,10 +222,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--number", type=int, default=150)
     options = parser.parse_args()
-    if not COVERED.is_dir():
+    if not RECORDS.is_dir():
         record()
-    changes = choose(ROOT, options.seed, options.number)
-    print(f"{try_all(changes, covering(changes))} of {len(changes)} wrong changes caught")
+    changes = draw_changes(ROOT, options.seed, options.number)
+    print(f"{check_changes(changes, find_tests(changes))} of {len(changes)} wrong changes caught")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""A plugin of pytest: the lines of the extension that each test executes, a JSON object a line.
+"""A plugin of pytest that writes the executed lines of the extension, one JSON line per test.
 
     CHAIN_IK_COVERED=notes.jsonl python -m pytest -p wrong_changes.executed_lines ...
 
-coverage.py's contexts do the same with a tracer that every line of every call pays for, twice the
-time here; `sys.monitoring` (Python 3.12) asks for each line once a test.
+The contexts of coverage.py do the same with a tracer that costs time at every line of every call:
+twice the time here. `sys.monitoring` (Python 3.12) reports each line once per test.
 """
 
 import json
@@ -39,20 +39,20 @@ def pytest_sessionstart() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Note the lines of a test that passes as bits of a number: file -> hexadecimal.
+    """Write the lines of a passed test as bits of a number: file -> hexadecimal.
 
-    One that fails without a wrong change would count as noticing each of them.
+    A test that fails without a wrong change would seem to detect each of them.
     """
     _executed.clear()
     sys.monitoring.restart_events()
-    failed, start = item.session.testsfailed, time.perf_counter()
+    failed_before, start = item.session.testsfailed, time.perf_counter()
     result = yield
     seconds = time.perf_counter() - start
     lines = {
         EXTENSION + path.rpartition(f"/{EXTENSION}")[2]: f"{bits:x}"
         for path, bits in _executed.items()
     }
-    if item.session.testsfailed == failed:
+    if item.session.testsfailed == failed_before:
         note = {"test": item.nodeid, "seconds": round(seconds, 4), "lines": lines}
         _notes.write(json.dumps(note) + "\n")
         _notes.flush()

@@ -1,13 +1,13 @@
-"""Rigs of equal limbs, posed in one manner, with any setting. A worker.
+"""Worker with rigs of equal limbs that are posed in one manner, with any setting.
 
-    python -m benchmarks.blender.rigs MANNER LAYOUT      a Python with the bpy module
+    python -m benchmarks.blender.rigs MANNER LAYOUT      in a Python with the bpy module
 
-A layout is "ARMATURES x LIMBS x BONES": bones are 1 long, and limbs hang under a root bone where
-there are several. Manners: chains (this project's, live), built-in, bare (nothing poses), floor
-(rotations that are known already are written before the update, nothing is solved), unsolved (a
-handler writes them where objects carry the settings of live chains and targets are read, as any
-live solver has to: what live chains would cost if solving and deciding took no time). Processes are
-separate: nobody is slowed down by another's handlers or data.
+A layout is "ARMATURES x LIMBS x BONES". Bones have length 1; two or more limbs have a root bone as
+parent. Manners: chains (this project's, live), built-in, bare (nothing poses), floor (recorded
+rotations are written before the update, nothing is solved), unsolved (a handler writes them;
+objects have the settings of live chains, and it reads the targets as any live solver must: the time
+of live chains without solving and deciding). Each manner has its own process, so that
+no handlers or data of another one slow it down.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ import numpy.typing as npt
 
 import blender_ik_addon
 from benchmarks.blender import setting_rigs
-from benchmarks.blender.scenes import Limb, Scene, answer, copy_rig, follow
+from benchmarks.blender.scenes import LimbTarget, Scene, copy_rig, follow, run_worker
 from benchmarks.blender.setting_rigs import bone_name, handle_name
-from benchmarks.core.cases import Array, arc, split, targets_in_reach
+from benchmarks.core.cases import Array, draw_targets, make_arc, parse_size
 from benchmarks.setting_rows import LIMITED_ROWS, ROWS
 from benchmarks.workers import time_round
 from blender_ik_addon import handlers
 from examples.parts.rigs import Bone, add_empty, add_rig, bones_along
 
 SETS = 8
-# Between rigs, in limbs' lengths. How far targets beyond the reach are, in times of those within.
+# Spacing of rigs in limbs' lengths, and factor that moves targets beyond the reach.
 SPACING, BEYOND = 3.0, 1.35
-# Blender stores positions as float32; it rounds each coordinate by up to half of this share.
+# Blender stores positions as float32: a coordinate's error is up to half of this share.
 FLOAT32 = 1.2e-7
 ROTATION = "rotation_quaternion"
 
 
 class Rigs(Scene):
-    """One scene, built anew for each setting."""
+    """A scene that is built again for each setting."""
 
     def __init__(self, manner: str, layout: str) -> None:
         super().__init__(manner)
-        (self.count_of_rigs, self.count_of_limbs, self.bones), self.climb = split(layout)
+        (self.count_of_rigs, self.count_of_limbs, self.bones), self.climb = parse_size(layout)
         # 5e-6 of a limb of two bones is a chain's default tolerance, 1e-5.
         self.tolerance = self.bones * (5e-6 if self.bones == 2 else 1e-4)
-        self.kept = 0.0
+        self.memory = 0.0
         self.set_up("plain")
 
     def set_up(self, setting: str) -> None:
-        """Build the scene and what poses it."""
+        """Build the scene, and the chains or constraints that pose it."""
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
         (self.setting,) = (row for row in (*ROWS, *LIMITED_ROWS) if row.name == setting)
         self.step, is_ours = 0, self.manner == "chains"
@@ -62,11 +62,11 @@ class Rigs(Scene):
         ]
         tips = [bone_name(i, len(self.names[i]) - 1) for i in range(self.count_of_limbs)]
         pairs = [(rig, tip) for rig in self.rigs for tip in tips]
-        self.limbs = [Limb(*pair, target) for pair, target in zip(pairs, targets)]
+        self.limbs = [LimbTarget(*pair, target) for pair, target in zip(pairs, targets)]
         if is_ours:
-            # Else every chain that is added would have all the others solved.
+            # Otherwise each added chain would cause a solve of all others.
             bpy.context.scene.chain_ik.use_live = False
-        setting_rigs.change(self.rigs, self.names, self.setting.rig)
+        setting_rigs.apply_changes(self.rigs, self.names, self.setting.rig)
         bpy.context.view_layer.update()
         self.places = self._find_places()
         if is_ours:
@@ -77,27 +77,27 @@ class Rigs(Scene):
                 constraint = follow(*limb[:3], "built-in", self.bones)
                 if self.setting.has_pole:
                     self._add_pole(constraint, limb.rig, number % self.count_of_limbs)
-        # Each bone's rotation is rounded, and the errors of a chain add up as a random walk does.
+        # Each bone's rotation is rounded, and the errors of a chain add up like a random walk.
         rounding = 2.0 * FLOAT32 * (self.bones**1.5 + float(np.abs(self.places).max()))
         self.allowed, self.length = self.tolerance + rounding, float(self.bones)
-        self.move_on()
+        self.advance()
         self.update()
 
     def remembered(self) -> float:
-        """Return what Python and NumPy keep of live updates, in KB a chain, found once."""
-        if not self.kept:
+        """Return the memory that Python and NumPy keep for live updates, KB per chain, cached."""
+        if not self.memory:
             tracemalloc.start()
             for sign, self.manner in ((-1.0, "bare"), (1.0, "chains")):
                 self.set_up("plain")
                 for _ in range(3):
-                    self.move_on()
+                    self.advance()
                     self.update()
                 gc.collect()
-                self.kept += sign * tracemalloc.get_traced_memory()[0] / 1024 / len(self.limbs)
-        return self.kept
+                self.memory += sign * tracemalloc.get_traced_memory()[0] / 1024 / len(self.limbs)
+        return self.memory
 
     def redrawn(self, is_moved: bool = False) -> float:
-        """Call what Blender calls for a redraw, in a viewport without a window, into an image."""
+        """Return milliseconds of the overlay's draw callbacks, which draw into an image."""
         from blender_ik_addon.overlay import viewport
 
         gpu.init()
@@ -108,17 +108,17 @@ class Rigs(Scene):
         window = bpy.context.window_manager.windows[0]
         area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
         region = next(region for region in area.regions if region.type == "WINDOW")
-        place, image = bpy.context.temp_override, gpu.types.GPUOffScreen(16, 16)
+        override, image = bpy.context.temp_override, gpu.types.GPUOffScreen(16, 16)
 
         def move() -> None:
-            self.move_on() if is_moved else self.count()
+            self.advance() if is_moved else self.count()
             self.update()
 
         def draw() -> None:
             viewport.draw_in_scene()
             viewport.draw_on_screen()
 
-        with place(window=window, area=area, region=region), image.bind():
+        with override(window=window, area=area, region=region), image.bind():
             milliseconds = time_round(move, draw)
         image.free()
         return milliseconds
@@ -126,38 +126,38 @@ class Rigs(Scene):
     def redrawn_anew(self) -> float:
         return self.redrawn(is_moved=True)
 
-    def move(self, numbers: range) -> None:
+    def move(self, indices: range) -> None:
         if "handles" in self.setting.rig:
             places = self.places[self.step % SETS].tolist()
             for limb, place in zip(self.limbs, places):
                 limb.target.location = np.subtract(place, limb.rig.location)
             return
-        super().move(numbers)
+        super().move(indices)
         for limb in self.limbs if self.setting.has_hand else ():
-            # Rows that take the target's rotation have something to take.
+            # Turn the target for rows that use its rotation.
             limb.target.rotation_euler.x = 0.2 * (self.step % SETS)
 
     def _build(self, bones: int) -> list[bpy.types.Object]:
         self.names = [
             [bone_name(limb, i) for i in range(bones)] for limb in range(self.count_of_limbs)
         ]
-        above, made = "", dict[str, Bone]()
+        parent, bone_table = "", dict[str, Bone]()
         if self.count_of_limbs > 1:
-            above = "Root"
-            made[above] = Bone((0.0, 0.0, 0.0), (0.0, 0.0, 0.5), bends_to=None)
+            parent = "Root"
+            bone_table[parent] = Bone((0.0, 0.0, 0.0), (0.0, 0.0, 0.5), bends_to=None)
         for names, root in zip(self.names, self._roots()):
-            made |= bones_along(names, arc(bones, self.climb) + root, above, None)
-        first = add_rig("Rig", made)
+            bone_table |= bones_along(names, make_arc(bones, self.climb) + root, parent, None)
+        first = add_rig("Rig", bone_table)
         rigs = [first, *(copy_rig(first) for _ in range(self.count_of_rigs - 1))]
         columns = math.ceil(math.sqrt(len(rigs)))
         for i, rig in enumerate(rigs):
-            # Round the origin: float32 is finest there.
+            # Around the origin, where float32 is most precise.
             place = np.array([i % columns, i // columns, columns // 2]) - columns // 2
             rig.location = SPACING * bones * place
         return rigs
 
     def _roots(self) -> Array:
-        """Return where limbs begin, in armature space."""
+        """Return the roots of the limbs in armature space, shape (limbs, 3)."""
         if self.count_of_limbs == 1:
             return np.zeros((1, 3))
         return np.array(
@@ -165,18 +165,18 @@ class Rigs(Scene):
         )
 
     def _find_places(self) -> Array:
-        """Return where targets go, in world space, shape (SETS, limbs, 3)."""
+        """Return the places of the targets in world space, shape (SETS, limbs, 3)."""
         if self.setting.targets == "of joints":
-            return setting_rigs.posed_places(self.rigs, self.names, SETS)
+            return setting_rigs.draw_reachable_places(self.rigs, self.names, SETS)
         origins = np.array([rig.location for rig in self.rigs])[:, None]
-        local = targets_in_reach(self.bones, SETS * len(self.limbs))
+        local = draw_targets(self.bones, SETS * len(self.limbs))
         local = local.reshape(SETS, *origins.shape[:1], -1, 3) + self._roots()
         if self.setting.targets == "beyond":
             local = BEYOND * local
         return (local + origins).reshape(SETS, -1, 3)
 
     def _add_chains(self) -> None:
-        """Have live chains pose the limbs as the setting says."""
+        """Add live chains to the limbs, with the setting of the row."""
         row = self.setting
         for number, (rig, tip, target, _) in enumerate(self.limbs):
             limb = number % self.count_of_limbs
@@ -184,15 +184,15 @@ class Rigs(Scene):
             chain = follow(rig, tip, target, solver, self.bones + row.is_tree)
             chain.tolerance = self.tolerance
             for name, value in row.chain.items():
-                # A weight is one among others: only every second limb of a tree has it.
+                # Only every second limb of a tree has a weight, since weights are relative.
                 if name != "weight" or limb % 2:
                     setattr(chain, name, value)
             for name, value in row.force.items():
                 setattr(chain.force, name, value)
             if row.joint:
-                joint, own = chain.joints.add(), dict(row.joint)
-                joint.bone = self.names[limb][0 if own.pop("on_first", False) else 1]
-                for name, value in own.items():
+                joint, values = chain.joints.add(), dict(row.joint)
+                joint.bone = self.names[limb][0 if values.pop("on_first", False) else 1]
+                for name, value in values.items():
                     setattr(joint, name, value)
             if row.has_pole:
                 self._add_pole(chain, rig, limb)
@@ -201,13 +201,13 @@ class Rigs(Scene):
             if "handles" in row.rig:
                 chain.target, chain.subtarget = rig, handle_name(limb)
                 target = rig.pose.bones[handle_name(limb)]
-            led = chain.bone, "tail" if chain.use_tail else "head"
+            effector = chain.bone, "tail" if chain.use_tail else "head"
             if row.chain.get("follow_lead") == "ROOT":
-                led = bone_name(limb, 0), "head"
-            self.limbs[number] = Limb(rig, led[0], target, led[1])
+                effector = bone_name(limb, 0), "head"
+            self.limbs[number] = LimbTarget(rig, effector[0], target, effector[1])
 
     def _add_pole(self, chain: bpy.types.PropertyGroup, rig: bpy.types.Object, limb: int) -> None:
-        """Add an empty beside a chain's root; a pole that is a bone gets that place."""
+        """Add an empty beside a chain's root as its pole, or move the pole bone there."""
         root = rig.pose.bones[bone_name(limb, 0)].head
         way = root.__class__((0.4, -1.0, 0.3)).normalized()
         place = root + 2.0 * len(self.names[limb]) * way
@@ -218,8 +218,8 @@ class Rigs(Scene):
             chain.pole_target = add_empty("Pole", rig.matrix_world @ place, 1.0)
 
 
-class KnownRigs(Rigs):
-    """Rigs that are given the rotations which chains have found before."""
+class ReplayedRigs(Rigs):
+    """Rigs that replay the rotations of an earlier run of their chains."""
 
     is_floor = False
 
@@ -227,13 +227,13 @@ class KnownRigs(Rigs):
         super().__init__("chains", layout)
         buffers = [np.empty(4 * len(rig.pose.bones), np.float32) for rig in self.rigs]
         self.buffers, self.matrices = buffers, np.empty(0, np.float32)
-        self.known: list[list[npt.NDArray[np.float32]]] = []
+        self.recorded: list[list[npt.NDArray[np.float32]]] = []
         for self.step in range(SETS):
             self.move(range(len(self.limbs)))
             self.update()
             for rig, buffer in zip(self.rigs, buffers):
                 rig.pose.bones.foreach_get(ROTATION, buffer)
-            self.known.append([buffer.copy() for buffer in buffers])
+            self.recorded.append([buffer.copy() for buffer in buffers])
         if manner == "unsolved":
             handlers.unregister()
             bpy.app.handlers.depsgraph_update_post.append(self._on_update)
@@ -252,23 +252,23 @@ class KnownRigs(Rigs):
         objects = depsgraph.objects
         matrices = np.empty(16 * len(objects), np.float32)
         objects.foreach_get("matrix_world", matrices)
-        # What it writes itself must not have it write again.
+        # Its own writing must not trigger another write.
         if not np.array_equal(matrices, self.matrices):
             self.matrices = matrices
             self._write()
 
     def _write(self) -> None:
-        """Do what any solver in Python has to: read, write, tag."""
-        for rig, buffer, known in zip(self.rigs, self.buffers, self.known[self.step % SETS]):
+        """Read, write and tag, as any solver in Python has to do."""
+        for rig, buffer, rotations in zip(self.rigs, self.buffers, self.recorded[self.step % SETS]):
             rig.pose.bones.foreach_get(ROTATION, buffer)
-            rig.pose.bones.foreach_set(ROTATION, known)
-            # The cheapest tag that has a pose evaluated, which our own writer uses, too.
+            rig.pose.bones.foreach_set(ROTATION, rotations)
+            # The cheapest tag that makes Blender evaluate a pose; our writer uses it as well.
             rig.update_tag(refresh={"OBJECT"})
 
 
-def make(manner: str, layout: str) -> Rigs:
-    return (KnownRigs if manner in ("floor", "unsolved") else Rigs)(manner, layout)
+def make_rigs(manner: str, layout: str) -> Rigs:
+    return (ReplayedRigs if manner in ("floor", "unsolved") else Rigs)(manner, layout)
 
 
 if __name__ == "__main__":
-    answer(make)
+    run_worker(make_rigs)

@@ -1,1 +1,1 @@
-"""Workers and tables that need no Blender."""
+"""Workers and tables without Blender."""

@@ -1,8 +1,8 @@
-"""The chains and targets that every solver gets, by one recipe.
+"""Chains and targets for every solver, made by one recipe.
 
-Bones have unit length, the root is the origin, so a chain of n bones is n long. A case is named by
-its size, "10 x 400" is 400 targets of one chain of ten bones. "climbing" chains lie in no plane:
-most rigs are modelled flat, and posed ones are not.
+Bones have unit length and the root is the origin, so a chain of n bones has length n. The name of
+a case is its size: "10 x 400" is 400 targets of one chain of ten bones. "climbing" chains are not
+planar: most rigs are modelled flat, but posed rigs are not.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
-# The start pose is an arc that turns by this much from the first bone to the last.
+# Turn of the start pose, an arc, from the first bone to the last, radians.
 TOTAL_TURN = math.pi / 3
-# How far bones of a climbing start pose leave its plane, as a share of their length.
+# Step of a bone out of the plane in a climbing start pose, as a share of its length.
 CLIMB = 0.3
 SEED = 0
 
 
 class Case(NamedTuple):
-    """Joints of a start pose (n + 1, 3), and targets (m, 3), each solved for from that pose."""
+    """Joints of a start pose (n + 1, 3), and targets (m, 3), each to solve from that pose."""
 
     initial: Array
     targets: Array
 
     @classmethod
     def named(cls, name: str) -> Case:
-        size, climb = split(name)
+        size, climb = parse_size(name)
         bones, targets = size
-        return cls(arc(bones, climb), targets_in_reach(bones, targets))
+        return cls(make_arc(bones, climb), draw_targets(bones, targets))
 
 
-def split(name: str) -> tuple[list[int], float]:
-    """Return the numbers of a name such as "1 x 4 x 2 climbing", and how far bones climb."""
+def parse_size(name: str) -> tuple[list[int], float]:
+    """Return the numbers in a name like "1 x 4 x 2 climbing", and the climb of the bones."""
     climb = CLIMB if name.endswith("climbing") else 0.0
     return [int(number) for number in name.replace("climbing", "").split("x")], climb
 
 
-def arc(bones: int, climb: float = 0.0) -> Array:
-    """Return the joints of a chain in the XY plane, evenly bent, the first bone along X.
+def make_arc(bones: int, climb: float = 0.0) -> Array:
+    """Return the joints of an evenly bent chain in the XY plane, the first bone along X.
 
-    One that climbs is part of a helix.
+    With a climb, the chain is part of a helix.
     """
     angles = np.linspace(0.0, TOTAL_TURN, bones) if bones > 1 else np.zeros(1)
     flat = math.sqrt(1.0 - climb**2)
@@ -54,10 +54,10 @@ def arc(bones: int, climb: float = 0.0) -> Array:
     return np.vstack((np.zeros(3), np.cumsum(steps, axis=0)))
 
 
-def targets_in_reach(bones: int, count: int) -> Array:
+def draw_targets(bones: int, count: int) -> Array:
     """Return targets that are uniform in a ball a little smaller than the chain's reach.
 
-    The directions and the shares of the reach are the same for every bone count.
+    Directions and shares of the reach are the same for every number of bones.
     """
     rng = np.random.default_rng(SEED)
     directions = rng.normal(size=(count, 3))
@@ -66,7 +66,7 @@ def targets_in_reach(bones: int, count: int) -> Array:
     return radius * rng.random(count)[:, None] ** (1 / 3) * directions
 
 
-def write(path: Path, names: list[str]) -> None:
-    """Write cases as JSON, for solvers in other languages: name to initial and targets."""
+def write_cases(path: Path, names: list[str]) -> None:
+    """Write cases as JSON for solvers in other languages: name -> initial and targets."""
     cases = {name: Case.named(name)._asdict() for name in names}
     path.write_text(json.dumps(cases, default=np.ndarray.tolist), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""This project's core and its rival in Python on the cases: one loop for both. A worker.
+"""Worker that runs the cases with this project's core or its rival in Python, by one loop.
 
     python -m benchmarks.core.solvers SOLVER      core or pin
 
-Models are built outside of the clock; what one solve needs is made within.
+Building a model is not timed; everything that one solve needs is timed.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy as np
 
 from benchmarks.core import cases
 from benchmarks.core.cases import Array, Case
-from benchmarks.pages import AT_ONCE, CORE
+from benchmarks.pages import CORE, MIN_BATCH_TOLERANCE
 from benchmarks.workers import serve, time_round
 from blender_ik_addon import core
 
-# The cap that every solver has.
+# Most iterations of every solver.
 ITERATIONS = 500
-# So often all targets are solved singly in a round, unless that takes long.
-MOST_PASSES = 30
-# Rounding, beyond the tolerance, and of bones.
-SLACK, LONGER = 1e-6, 1e-5
+# Most passes over all targets in a round of single solves.
+MAX_PASSES = 30
+# Rounding that is allowed beyond the tolerance, and of bone lengths.
+SLACK, LENGTH_SLACK = 1e-6, 1e-5
 
 
 class Core:
-    """A chain of this project, called for one target, or for all at once."""
+    """A chain of this project, solved for one target or for all in a batch."""
 
     def __init__(self, initial: Array) -> None:
         self.chain = core.Chain(initial)
         kind = core.Solver.TWO_BONE if len(initial) == 3 else core.Solver.NEWTON
-        # By what they are made for: settings and chains are no part of a solve.
+        # Cached, since making settings and chains is not part of a solve.
         self.options = functools.cache(
             lambda tolerance: core.SolveOptions(kind, tolerance=tolerance, iterations=ITERATIONS)
         )
@@ -65,23 +65,23 @@ class Clock:
         self.solver = functools.cache(lambda case: make(self.case(case).initial))
 
     def write_cases(self, path: str) -> None:
-        cases.write(Path(path), [case for case, *_ in CORE])
+        cases.write_cases(Path(path), [case for case, *_ in CORE])
 
     def check(self, case: str, tolerance: float) -> dict[str, float]:
-        """Return the share of targets reached, and the worst distance in lengths of the chain."""
-        solver, (initial, targets), absolute = self._prepared(case, tolerance)
+        """Return the share of targets reached and the worst distance, in lengths of the chain."""
+        solver, (initial, targets), absolute = self._prepare(case, tolerance)
         bones = len(initial) - 1
-        if tolerance >= AT_ONCE and isinstance(solver, Core):
+        if tolerance >= MIN_BATCH_TOLERANCE and isinstance(solver, Core):
             joints = solver.solve_all(targets, absolute)
         else:
-            found = []
+            poses = []
             for target in targets:
                 solver.solve(target, absolute)
-                found.append(solver.joints())
-            joints = np.array(found)
+                poses.append(solver.joints())
+            joints = np.array(poses)
         distances = np.linalg.norm(joints[:, -1] - targets, axis=1) / bones
         lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
-        if max(np.abs(lengths - 1.0).max(), np.abs(joints[:, 0]).max()) > LONGER * bones:
+        if max(np.abs(lengths - 1.0).max(), np.abs(joints[:, 0]).max()) > LENGTH_SLACK * bones:
             raise ValueError("It stretches bones, or its root is not where it was.")
         return {
             "reached": float(np.mean(distances <= tolerance * (1.0 + SLACK))),
@@ -89,13 +89,13 @@ class Clock:
         }
 
     def single(self, case: str, tolerance: float) -> float:
-        solver, (_, targets), absolute = self._prepared(case, tolerance)
-        following = itertools.cycle(targets)
-        most = MOST_PASSES * len(targets)
-        return time_round(lambda: None, lambda: solver.solve(next(following), absolute), most)
+        solver, (_, targets), absolute = self._prepare(case, tolerance)
+        in_turn = itertools.cycle(targets)
+        repeats = MAX_PASSES * len(targets)
+        return time_round(lambda: None, lambda: solver.solve(next(in_turn), absolute), repeats)
 
     def batch(self, case: str, tolerance: float) -> float:
-        solver, (_, targets), absolute = self._prepared(case, tolerance)
+        solver, (_, targets), absolute = self._prepare(case, tolerance)
 
         def solve_all() -> None:
             if isinstance(solver, Core):
@@ -106,10 +106,10 @@ class Clock:
 
         return time_round(lambda: None, solve_all)
 
-    def _prepared(self, case: str, tolerance: float) -> tuple[Any, Case, float]:
-        """Return solver and case, and the tolerance in lengths of bones."""
-        subject = self.case(case)
-        return self.solver(case), subject, tolerance * (len(subject.initial) - 1)
+    def _prepare(self, case: str, tolerance: float) -> tuple[Any, Case, float]:
+        """Return the solver, the case, and the tolerance in lengths of bones."""
+        chosen_case = self.case(case)
+        return self.solver(case), chosen_case, tolerance * (len(chosen_case.initial) - 1)
 
 
 if __name__ == "__main__":

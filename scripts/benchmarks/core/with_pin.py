@@ -1,7 +1,7 @@
-"""pinocchio (package `pin`): kinematics in C++, driven by a short loop in Python.
+"""pinocchio (package `pin`): kinematics in C++, called by a short loop in Python.
 
-It ships no IK solver; its documentation shows such a loop. The damping shrinks with the error
-(Levenberg-Marquardt), which converges at any length of the chain.
+The package has no IK solver; its documentation shows this loop. The damping shrinks with the error
+(Levenberg-Marquardt), so the loop converges for chains of any length.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from benchmarks.core.cases import Array
 from benchmarks.core.solvers import ITERATIONS
 
 DAMPING = 0.1
-# Keeps the system solvable where the chain is straight and the error nearly zero.
-LEAST_DAMPING = 1e-12
+# Keeps the system solvable if the chain is straight and the error nearly zero.
+MIN_DAMPING = 1e-12
 
 
 class Pin:
-    """A chain of ball joints, and a frame at its tip."""
+    """A chain of ball joints with a frame at its tip."""
 
     def __init__(self, initial: Array) -> None:
-        """Build the model; its zero is the chain along X, from there joints turn the least."""
+        """Build the model: its zero pose is along X, from where joints swing to the start pose."""
         self.model = pinocchio.Model()
         joint, offset = 0, np.zeros(3)
         for i in range(len(initial) - 1):
@@ -55,13 +55,13 @@ class Pin:
             if squared <= accepted:
                 break
             jacobian = pinocchio.getFrameJacobian(model, data, tip, axes)[:3]
-            damping = DAMPING * squared + LEAST_DAMPING
+            damping = DAMPING * squared + MIN_DAMPING
             weights = np.linalg.solve(jacobian @ jacobian.T + damping * identity, error)
             pose = pinocchio.integrate(model, pose, jacobian.T @ weights)
         self.pose = pose
 
     def joints(self) -> Array:
         pinocchio.framesForwardKinematics(self.model, self.data, self.pose)
-        # The first of its placements is the world's.
+        # The first placement is that of the world.
         heads = [place.translation for place in list(self.data.oMi)[1:]]
         return np.array([*heads, self.data.oMf[self.tip].translation])

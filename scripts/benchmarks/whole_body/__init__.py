@@ -1,1 +1,1 @@
-"""Figures of whole bodies: goals that are held or give way."""
+"""Measurements of whole bodies whose goals are held or give way."""

@@ -2,12 +2,12 @@
 
     PYTHONPATH=.:scripts python -m benchmarks.whole_body.beside 200              in the checkout
 
-The core needs NumPy alone. Who else is in the table depends on what this Python (3.13) can import:
+The core needs only NumPy. The other solvers depend on the packages of this Python (3.13):
 ``pip install mink mujoco daqp`` adds mink, ``pip install bpy==5.2.*`` adds Blender's iTaSC.
 
-All start from rest and get the same bones, targets and ranges. The core bounds two angles of a
-joint by an ellipse. MuJoCo has three hinges in its place and Blender three angles, each with a
-range of its own, so these two may turn a little farther.
+All solvers start from rest with the same bones, targets and ranges. The core bounds two angles of a
+joint by an ellipse. MuJoCo has three hinges instead and Blender three angles, each with a separate
+range, so these two may turn a little farther.
 """
 
 from __future__ import annotations
@@ -27,55 +27,55 @@ from common.tables import make_table
 from tests.core.bodies import PARTS, SOLES, Array, Person, make_person
 from tests.core.solving.pulled_bodies import NEAR, UPRIGHT, past_ranges, pull, random_way
 
-# A hand has arrived within so many metres.
-ARRIVED = 1e-3
+# Distance in metres within which the hand counts as arrived.
+ARRIVAL_DISTANCE = 1e-3
 SIDES = {**dict(SOLES), "hand.L": PARTS["hand.L"]}
-# mink: steps of one pull, and the damping that most code with it has, and one that lets it converge
-# out of reach: with 1e-8 feet slip by 7 to 28 mm there.
-MOST_STEPS, LM_DAMPING, DAMPING = 200, 1.0, 1e-2
-# As many steps, and as precise, as Blender allows.
+# mink: steps of one pull; the damping of tasks in most code that uses it; the damping with which it
+# converges out of reach (with 1e-8 feet slip by 7 to 28 mm there).
+MINK_STEPS, LM_DAMPING, DAMPING = 200, 1.0, 1e-2
+# The most steps and the best precision that Blender allows.
 ITASC_STEPS, ITASC_PRECISION = 1000, 1e-4
 HEAD = ("solver", "reached", "slip, median (mm)", "most", "turned (deg)", "past range", "CPU ms")
-# A range as wide as this is none.
+# Angle, radians, from which a range does not limit a joint.
 UNBOUNDED = np.radians(177.0)
 Puller = tuple[Callable[[Array], Any], Callable[[Any], tuple[Array, Array]]]
-"""What pulls the hand by a way, and what reads the pose: soles and hand (3, 3), turns (n, 3, 3)."""
+"""Functions that pull the hand and read the pose: soles and hand (3, 3), matrices (n, 3, 3)."""
 
 
 def use_core(person: Person) -> Puller:
-    """Return this project's core: levels, the feet above the hand."""
+    """Return this project's core: goals with levels, the feet before the hand."""
 
     def pose(solution: Any) -> tuple[Array, Array]:
         frames = [np.eye(3)]
-        for local, above in zip(
+        for local, parent in zip(
             solution.local_rotations_wxyz[1:], person.chain.topology.parents[1:]
         ):
-            frames.append(frames[above] @ matrix_from_quaternion(local))
+            frames.append(frames[parent] @ matrix_from_quaternion(local))
         return solution.joint_positions[-3:], np.array(frames)
 
     return lambda way: solve(person.chain, pull(person, way), NEAR), pose
 
 
 def use_mink(person: Person, feet_cost: float) -> Puller:
-    """Return mink: a quadratic program a step; feet are tasks that weigh more, or equations."""
+    """Return mink: a quadratic program per step, with the feet as heavier tasks or equations."""
     import mink
     import mujoco
 
     configuration = mink.Configuration(mujoco.MjModel.from_xml_string(_mujoco_xml(person)))
-    rest, place = configuration.q.copy(), mink.SE3.from_translation
+    rest, placement = configuration.q.copy(), mink.SE3.from_translation
     cost = feet_cost or 1.0
     *feet, hand = (
         mink.FrameTask(name, "site", *costs, lm_damping=LM_DAMPING)
         for name, costs in zip(SIDES, ((cost, cost), (cost, cost), (1.0, 0.0)))
     )
     for task, end in zip(feet, person.ends):
-        task.set_target(place(end))
+        task.set_target(placement(end))
     tasks, equations = ([*feet, hand], None) if feet_cost else ([hand], feet)
 
     def pull_hand(way: Array) -> None:
         configuration.update(rest)
-        hand.set_target(place(person.ends[2] + way))
-        for _ in range(MOST_STEPS):
+        hand.set_target(placement(person.ends[2] + way))
+        for _ in range(MINK_STEPS):
             try:
                 speed = mink.solve_ik(
                     configuration, tasks, 1.0, "daqp", DAMPING, constraints=equations
@@ -120,9 +120,9 @@ def _mujoco_xml(person: Person) -> str:
 
 
 def use_itasc(person: Person, hand_weight: float, *, hips_turn: bool = True) -> Puller:
-    """Return iTaSC: an armature of the same bones, each along its way to the next.
+    """Return iTaSC: an armature of the same bones, each pointing to the next.
 
-    Its root bone turns or does nothing, it never moves.
+    Its root bone turns or is locked; it never moves.
     """
     import bpy
 
@@ -132,10 +132,10 @@ def use_itasc(person: Person, hand_weight: float, *, hips_turn: bool = True) -> 
     bpy.ops.wm.read_factory_settings(use_empty=True)
     table = {}
     for bone in range(1, len(names)):
-        below = [heads[child] for child, above in enumerate(parents) if above == bone]
+        below = [heads[child] for child, parent in enumerate(parents) if parent == bone]
         way = {**PARTS, **SIDES}.get(names[bone], (0.0, 0.0, 0.0))
-        above = names[parents[bone]] if bone > 1 else ""
-        table[names[bone]] = Bone(heads[bone], below[0] if below else heads[bone] + way, above)
+        parent = names[parents[bone]] if bone > 1 else ""
+        table[names[bone]] = Bone(heads[bone], below[0] if below else heads[bone] + way, parent)
     rig = add_rig("Person", table)
     for number, name in enumerate(table, start=1):
         bone, joints = rig.pose.bones[name], person.chain.joints
@@ -173,43 +173,43 @@ def use_itasc(person: Person, hand_weight: float, *, hips_turn: bool = True) -> 
 
 
 def measure(name: str, puller: Puller, person: Person, count: int) -> tuple[str, ...]:
-    """Return the row of a solver."""
+    """Return the row of a solver in the table."""
     topology, rows = person.chain.topology, []
     pull_hand, pose = puller
     for seed in range(count):
         way, start = random_way(seed), time.process_time()
-        found = pull_hand(way)
+        result = pull_hand(way)
         seconds = time.process_time() - start
-        places, frames = pose(found)
+        places, frames = pose(result)
         gap = np.linalg.norm(places[2] - person.ends[2] - way)
         slip = np.linalg.norm(places[:2] - person.ends[:2], axis=1).max()
         feet = quaternion_from_matrix(frames[list(topology.effector_bones[:2])])
         turned = 2.0 * np.arctan2(np.linalg.norm(feet[:, 1:], axis=1), np.abs(feet[:, 0])).max()
         local = np.swapaxes(frames[list(topology.parents[1:])], 1, 2) @ frames[1:]
-        past = past_ranges(person, np.vstack((UPRIGHT[0], quaternion_from_matrix(local))))
-        rows.append((gap, slip, turned, past, seconds))
-    gaps, slips, turned, past, seconds = np.array(rows).T
+        excess = past_ranges(person, np.vstack((UPRIGHT[0], quaternion_from_matrix(local))))
+        rows.append((gap, slip, turned, excess, seconds))
+    gaps, slips, turned, excess, seconds = np.array(rows).T
     return (
         name,
-        f"{np.mean(gaps < ARRIVED):.1%}",
+        f"{np.mean(gaps < ARRIVAL_DISTANCE):.1%}",
         f"{np.median(slips) * 1e3:.0e}",
         f"{slips.max() * 1e3:.2g}",
         f"{np.degrees(turned.max()):.2g}",
-        f"{np.degrees(past.max()):.1f}",
+        f"{np.degrees(excess.max()):.1f}",
         f"{np.median(seconds) * 1e3:.0f}",
     )
 
 
 def list_pullers() -> Iterator[tuple[str, Puller, Person]]:
-    """Yield all solvers that can be had here, and their person."""
+    """Yield name, functions and person of each solver that this Python can import."""
     floating, in_place = make_person(), make_person(floats=False)
     joints = in_place.chain.joints
     stiff = replace(joints, kinds=(JointKind.FIXED, JointKind.FIXED, *joints.kinds[2:]))
     fixed = replace(in_place, chain=replace(in_place.chain, joints=stiff))
     yield "hips free: core", use_core(floating), floating
     for cost in (10.0, 100.0, 1000.0, 0.0) if find_spec("mink") else ():
-        what = f"feet cost {cost:g} times the hand" if cost else "feet as equations"
-        yield f"mink, {what}", use_mink(floating, cost), floating
+        text = f"feet cost {cost:g} times the hand" if cost else "feet as equations"
+        yield f"mink, {text}", use_mink(floating, cost), floating
     yield "hips turn in place: core", use_core(in_place), in_place
     for weight in (1.0, 0.1, 0.01) if find_spec("bpy") else ():
         yield f"iTaSC, the hand weighs {weight:g}", use_itasc(in_place, weight), in_place
@@ -220,4 +220,4 @@ def list_pullers() -> Iterator[tuple[str, Puller, Person]]:
 
 if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    print(make_table(HEAD, [measure(*each, count) for each in list_pullers()]))
+    print(make_table(HEAD, [measure(*entry, count) for entry in list_pullers()]))

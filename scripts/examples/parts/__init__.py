@@ -1,1 +1,1 @@
-"""What the example files are built of."""
+"""Parts of the example files: bodies, rigs, a human, and the stage."""

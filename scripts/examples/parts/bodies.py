@@ -1,4 +1,4 @@
-"""Bodies of rigs: rounded sticks, each of which moves with one bone, as one mesh."""
+"""Bodies of rigs: one mesh of rounded sticks that each move with a bone."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Stick:
     """A stick with round ends, metres, in the armature's rest pose.
 
     Attributes:
-        bone: That it moves with.
-        start: Centre of one end.
-        end: Centre of the other; the same for a ball.
-        radius: Of the start.
-        end_radius: Of the end; left out, the same.
-        colour: As ``material`` takes it.
-        flat: Its height in its own width, for what is flatter than it is wide.
+        bone: Name of the bone that the stick moves with.
+        start: Centre of the first end.
+        end: Centre of the second end; equal to the start for a ball.
+        radius: Radius at the start.
+        end_radius: Radius at the end; None for the same.
+        colour: Colour for ``material``.
+        flat: Height as a share of the width.
     """
 
     bone: str
@@ -52,36 +52,36 @@ COLOURS = {
     "green": "#5f9e58",
     "sand": "#d9c48f",
 }
-# Points around a stick, and rings of each round end.
+# Points around a stick, and rings of a round end.
 ROUND, END = 16, 5
 
 
 def sticks_along(
     names: Sequence[str], joints: Sequence[Point], radii: Sequence[float], colours: Sequence[str]
 ) -> list[Stick]:
-    """Return a stick for each bone of a chain, with colours in turn; radii at the joints."""
+    """Return a stick for each bone of a chain, with colours in turn and radii of the joints."""
     return [
         Stick(name, *joints[i : i + 2], *radii[i : i + 2], colours[i % len(colours)])
         for i, name in enumerate(names)
     ]
 
 
-def both(*sticks: Stick) -> list[Stick]:
-    """Return sticks of the left side, and their mirror images."""
+def with_mirrored(*sticks: Stick) -> list[Stick]:
+    """Return sticks of the left side and their mirror images."""
 
-    def mirrored(stick: Stick) -> Stick:
+    def mirror(stick: Stick) -> Stick:
         (x, *start), (other_x, *end) = stick.start, stick.end
         return dataclasses.replace(stick, start=(-x, *start), end=(-other_x, *end))
 
-    return [*sticks, *map(mirrored, sticks)]
+    return [*sticks, *map(mirror, sticks)]
 
 
 def give_body(
     rig: bpy.types.Object, sticks: Sequence[Stick], round_: int = ROUND
 ) -> bpy.types.Object:
-    """Hang a mesh of sticks on a rig and return it."""
+    """Add a mesh of sticks that a rig deforms, and return it."""
     mesh = bpy.data.meshes.new(f"{rig.name} Body")
-    colours = sorted({each.colour for each in sticks})
+    colours = sorted({stick.colour for stick in sticks})
     unit, faces = _capsule(round_)
     points = np.concatenate([_points(stick, unit) for stick in sticks])
     firsts = range(0, len(points), len(unit))
@@ -104,7 +104,7 @@ def give_body(
 
 
 def add_ball(name: str, radius: float, colour: str) -> bpy.types.Object:
-    """Return a new ball that is seen through whatever is before it, to serve as a target."""
+    """Return a new ball as a target, drawn in front of everything."""
     bpy.ops.mesh.primitive_uv_sphere_add(radius=radius)
     ball = bpy.context.object
     ball.name, ball.show_in_front = name, True
@@ -114,37 +114,37 @@ def add_ball(name: str, radius: float, colour: str) -> bpy.types.Object:
 
 
 def material(colour: str) -> bpy.types.Material:
-    """Return the material of one of ``COLOURS`` or "#rrggbb", alike in viewport and render."""
-    known = bpy.data.materials.get(colour)
-    if known is not None:
-        return known
-    made = bpy.data.materials.new(colour)
-    # Linear: Blender converts what it shows.
+    """Return the material of one of ``COLOURS`` or "#rrggbb", equal in viewport and render."""
+    existing = bpy.data.materials.get(colour)
+    if existing is not None:
+        return existing
+    new_material = bpy.data.materials.new(colour)
+    # Linear values: Blender converts them for display.
     rgb = [(value / 255.0) ** 2.2 for value in bytes.fromhex(COLOURS.get(colour, colour)[1:])]
-    made.diffuse_color = (*rgb, 1.0)
-    if made.node_tree is None:  # before Blender 5.0
-        made.use_nodes = True
-    shader = made.node_tree.nodes["Principled BSDF"]
+    new_material.diffuse_color = (*rgb, 1.0)
+    if new_material.node_tree is None:  # before Blender 5.0
+        new_material.use_nodes = True
+    shader = new_material.node_tree.nodes["Principled BSDF"]
     shader.inputs["Base Color"].default_value = (*rgb, 1.0)
     shader.inputs["Roughness"].default_value = 0.6
-    return made
+    return new_material
 
 
 def _capsule(round_: int) -> tuple[Array, list[list[int]]]:
-    """Return rings of points of two half balls about the origin, and the faces between them."""
+    """Return points of two half balls around the origin in rings, and the faces between them."""
     ends = END if round_ >= ROUND else 3
     angles = np.linspace((-0.49 * math.pi, 0.0), (0.0, 0.49 * math.pi), ends).T.reshape(-1, 1)
     turns = np.linspace(0.0, math.tau, round_, endpoint=False)
     flat = np.cos(angles) * np.cos(turns), np.cos(angles) * np.sin(turns)
     unit = np.stack((*flat, np.broadcast_to(np.sin(angles), flat[0].shape)), axis=-1)
-    here = np.arange(unit.size // 3).reshape(-1, round_)
-    beside = np.roll(here, -1, axis=1)
-    sides = np.stack((here[:-1], beside[:-1], beside[1:], here[1:]), axis=-1).reshape(-1, 4)
-    return unit.reshape(-1, 3), [*sides.tolist(), here[0, ::-1].tolist(), here[-1].tolist()]
+    ring = np.arange(unit.size // 3).reshape(-1, round_)
+    next_ring = np.roll(ring, -1, axis=1)
+    sides = np.stack((ring[:-1], next_ring[:-1], next_ring[1:], ring[1:]), axis=-1).reshape(-1, 4)
+    return unit.reshape(-1, 3), [*sides.tolist(), ring[0, ::-1].tolist(), ring[-1].tolist()]
 
 
 def _points(stick: Stick, unit: Array) -> Array:
-    """Return the points of a stick, in the order of those of a capsule."""
+    """Return the points of a stick, in the order of the capsule's points."""
     start, end = Vector(stick.start), Vector(stick.end)
     last = stick.radius if stick.end_radius is None else stick.end_radius
     along = (end - start).normalized() if start != end else Vector((0.0, 0.0, 1.0))

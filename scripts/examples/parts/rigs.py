@@ -1,4 +1,4 @@
-"""What every example has; armatures from tables of bones, chains, controls that are keyed."""
+"""Armatures from tables of bones, chains, and keyed controls of the examples."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from mathutils import Matrix, Vector
 from window.driver import select_bones
 
 Point = tuple[float, float, float]
-# What a camera looks at and how far away it is, metres; its angles about X and Z, degrees.
+# Centre of a view and distance of the camera, metres; its angles about X and Z, degrees.
 Look = tuple[Point, float, tuple[float, float]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """One example file.
+    """An example file.
 
     Attributes:
-        name: Of the file, without its ending.
-        build: Fills the empty file and returns the armature object to pose first.
-        control: Bone of that armature, or else object, that a person is to grab first.
-        frames: The loop goes from frame 1 to this one.
+        name: Name of the file without its ending.
+        build: Function that fills the empty file and returns the armature object to pose first.
+        control: Bone of that armature, otherwise an object, that a person grabs first.
+        frames: Last frame of the loop, which starts at frame 1.
         pictured: Frame of the picture.
-        look: Of the camera, and of the 3D view.
-        giving_way: Chains of a whole body that need not reach: others go before them.
+        look: View of the camera and the 3D view.
+        giving_way: Chains of a whole body that may miss their targets in favour of others.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Example:
 
 @dataclasses.dataclass(frozen=True)
 class Bone:
-    """One bone at rest, metres.
+    """A bone at rest, metres.
 
     Attributes:
-        head: Where it begins.
-        tail: Where it ends.
-        parent: Name of the bone that it hangs under; empty for none.
-        bends_to: Where a positive turn about its own X axis takes its tail; None for no roll.
+        head: Position of the head.
+        tail: Position of the tail.
+        parent: Name of the parent bone; empty for none.
+        bends_to: Direction of its Z axis, to which a turn about X moves the tail; None for no roll.
     """
 
     head: Point
@@ -61,7 +61,7 @@ def bones_along(
     parent: str = "",
     bends_to: Point | None = (0.0, 0.0, 1.0),
 ) -> dict[str, Bone]:
-    """Return the bones of a chain from joint to joint, the first of them under a parent."""
+    """Return the bones of a chain from joint to joint, the first one with a parent."""
     above = [parent, *names]
     return {
         name: Bone(joints[i], joints[i + 1], above[i], bends_to) for i, name in enumerate(names)
@@ -96,10 +96,10 @@ def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:
 def hang_chain(
     rig: bpy.types.Object, name: str, bone: str, target: bpy.types.Object, **settings: object
 ) -> bpy.types.PropertyGroup:
-    """Add a chain to a rig by its settings alone, and return it."""
+    """Add a chain to a rig through its properties, without an operator, and return it."""
     chain = rig.chain_ik.chains.add()
     chain.name, chain.target = name, target
-    # Last: its tip says that the chain is complete.
+    # Set the tip bone last: with it, the chain is complete.
     for key, value in (*settings.items(), ("bone", bone)):
         setattr(chain, key, value)
     return chain
@@ -108,7 +108,7 @@ def hang_chain(
 def add_empty(
     name: str, place: Iterable[float], size: float, kind: str = "PLAIN_AXES", collection: str = ""
 ) -> bpy.types.Object:
-    """Return a new empty in a collection, else in the scene's own."""
+    """Return a new empty in a collection, otherwise in the collection of the scene."""
     empty = bpy.data.objects.new(name, None)
     empty.empty_display_type, empty.empty_display_size = kind, size
     empty.location = place
@@ -122,9 +122,9 @@ def add_empty(
 def add_chain(
     rig: bpy.types.Object, name: str, bones: list[str], **options: object
 ) -> bpy.types.PropertyGroup:
-    """Put a chain on bones as the button + of the sidebar does, and return its settings.
+    """Add a chain to bones as the button + of the sidebar does, and return its settings.
 
-    The rig is the active object; bones come root first, with the hand or foot that is to turn.
+    The rig is the active object. Bones are root first, with the hand or foot that rotates.
     """
     bpy.ops.object.mode_set(mode="POSE")
     select_bones(rig, *bones)
@@ -136,39 +136,39 @@ def add_chain(
 
 
 def key_bone(
-    rig: bpy.types.Object, name: str, frames: int, place: Callable[[float], Matrix], step: int = 2
+    rig: bpy.types.Object, name: str, frames: int, pose_at: Callable[[float], Matrix], step: int = 2
 ) -> None:
-    """Key a bone without parents along a loop, as ``key_object`` does; in armature space."""
+    """Key a bone without parents along a loop as ``key_object`` does, in armature space."""
     to_rest = rig.data.bones[name].matrix_local.inverted()
-    key_object(rig.pose.bones[name], frames, lambda passed: to_rest @ place(passed), step)
+    key_object(rig.pose.bones[name], frames, lambda share: to_rest @ pose_at(share), step)
 
 
 def key_object(
     item: bpy.types.Object | bpy.types.PoseBone,
     frames: int,
-    place: Callable[[float], Matrix],
+    pose_at: Callable[[float], Matrix],
     step: int = 2,
 ) -> None:
-    """Key an object along a loop, by its matrix at a share of it, each so many frames."""
+    """Key an object along a loop every ``step`` frames, by its matrix at a share of the loop."""
     item.rotation_mode = "QUATERNION"
     for frame in key_frames(frames, step):
-        item.matrix_basis = place((frame - 1) / frames)
+        item.matrix_basis = pose_at((frame - 1) / frames)
         item.keyframe_insert("location", frame=frame)
         item.keyframe_insert("rotation_quaternion", frame=frame)
 
 
-def eased(share: float) -> float:
-    """Return a share of a way that begins and ends slowly."""
+def ease(share: float) -> float:
+    """Return an eased share, with a slow start and a slow end."""
     return share * share * (3.0 - 2.0 * share)
 
 
 def key_frames(frames: int, step: int) -> Iterable[int]:
-    """Return frames to key; the last one is past the end, where the loop closes."""
+    """Return frames to key; the last one is after the end, where the loop closes."""
     return range(1, frames + step + 1, step)
 
 
-def placed(position: Iterable[float], along: Point, up: Point = (0.0, 0.0, 1.0)) -> Matrix:
-    """Return the matrix of a bone at a position whose Y points along, and Z up if it can."""
+def make_matrix(position: Iterable[float], along: Point, up: Point = (0.0, 0.0, 1.0)) -> Matrix:
+    """Return a bone's matrix at a position, with Y along a direction and Z upward if possible."""
     y = Vector(along).normalized()
     x = y.cross(Vector(up)).normalized()
     matrix = Matrix((x, y, x.cross(y))).transposed().to_4x4()
@@ -177,13 +177,13 @@ def placed(position: Iterable[float], along: Point, up: Point = (0.0, 0.0, 1.0))
 
 
 def colour_chain(rig: bpy.types.Object, names: Iterable[str], palette: str) -> None:
-    """Give bones one of the colours of the theme."""
+    """Set the colour of bones to one of the theme."""
     for name in names:
         rig.pose.bones[name].color.palette = palette
 
 
 def move_to_collection(item: bpy.types.Object, name: str) -> None:
-    """Put an object into one collection of the scene, which is made if there is none."""
+    """Move an object into a collection of the scene, which is created if it is missing."""
     collection = bpy.data.collections.get(name)
     if collection is None:
         collection = bpy.data.collections.new(name)

@@ -1,4 +1,4 @@
-"""What surrounds the scene of an example: floor, blocks, the view of it, and the note."""
+"""Surroundings of an example: floor, blocks, views, camera and note."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ ABOUT THIS TEXT
 It stands where the Properties editor usually is: the icon in the corner of its header changes it \
 back. The file needs the extension Chain IK; without it nothing follows.
 """
-# Saved by Blender 4.2 with one workspace, whose sidebar shows our tab: that can be chosen only in a
-# window. It has a camera and a sun, hidden where their outlines would be in the way; Workbench, so
-# that F12 shows at once what the viewport shows; and no *Lock Object Modes*, so that targets that
-# are objects can be clicked while a rig is in pose mode.
+# Saved by Blender 4.2 with one workspace whose sidebar shows our tab: only a window can select a
+# tab. It has a camera and a sun, hidden where their outlines would disturb; Workbench, so that F12
+# quickly shows the same as the viewport; and no *Lock Object Modes*, so that a click selects target
+# objects while a rig is in pose mode.
 STAGE = Path(__file__).with_name("stage.blend")
 
 
 def build(example: Example) -> None:
-    """Open a file with camera, light and views, and fill it with an example and its note."""
+    """Open a file with camera, light and views, and build an example and its note in it."""
     bpy.ops.wm.open_mainfile(filepath=str(STAGE))
     scene = bpy.context.scene
     scene.frame_end = example.frames
-    # Else every chain that is added would have all the others solved.
+    # Otherwise each added chain would cause a solve of all others.
     scene.chain_ik.use_live = False
     rig = example.build()
     look(*example.look)
-    # The text editor stands in the place of the properties editor.
+    # The text editor replaces the properties editor.
     text, editor = bpy.data.texts.new("READ ME"), _space("TEXT_EDITOR")
     text.write((NOTES / f"{example.name}.txt").read_text(encoding="utf-8") + FOOT)
     text.cursor_set(0)
@@ -46,7 +46,7 @@ def build(example: Example) -> None:
 
 
 def look(centre: Point, distance: float, angles: tuple[float, float]) -> None:
-    """Turn the camera and the 3D view to a point, as ``Look`` describes it."""
+    """Turn the camera and the 3D view to a point; parameters as in ``Look``."""
     turn = Euler((math.radians(angles[0]), 0.0, math.radians(angles[1])))
     camera = bpy.context.scene.camera
     camera.rotation_euler, camera.data.clip_start = turn, 0.01 * distance
@@ -60,7 +60,7 @@ def look(centre: Point, distance: float, angles: tuple[float, float]) -> None:
 def draw_path(
     name: str, points: Sequence[Sequence[float]], colour: str, radius: float = 0.004
 ) -> bpy.types.Object:
-    """Return a new thin closed curve where something goes, world space, metres."""
+    """Return a new thin closed curve along a path, world space, metres."""
     curve = bpy.data.curves.new(f"path of {name}", "CURVE")
     curve.dimensions, curve.bevel_depth = "3D", radius
     curve.materials.append(bodies.material(colour))
@@ -80,34 +80,31 @@ def add_floor(size: float) -> None:
     add_prop("Floor", "plane", (0.0, 0.0, 0.0), (0.5 * size, 0.5 * size, 1.0), "floor")
 
 
-def add_block(name: str, least: Vector, most: Vector) -> None:
+def add_block(name: str, low: Vector, high: Vector) -> None:
     """Add a box between two corners, metres."""
-    add_prop(name, "cube", 0.5 * (least + most), 0.5 * (most - least), "stone")
+    add_prop(name, "cube", 0.5 * (low + high), 0.5 * (high - low), "stone")
 
 
 def add_prop(
-    name: str, kind: str, place: Sequence[float], half: Sequence[float], colour: str
+    name: str, kind: str, place: Sequence[float], half_size: Sequence[float], colour: str
 ) -> bpy.types.Object:
-    """Return one of Blender's simple meshes at a place, half its size given; it takes no click."""
+    """Return a new primitive mesh with half sizes along its axes; clicks do not select it."""
     getattr(bpy.ops.mesh, f"primitive_{kind}_add")(location=place)
     prop = bpy.context.object
-    prop.name, prop.scale, prop.hide_select = name, half, True
+    prop.name, prop.scale, prop.hide_select = name, half_size, True
     prop.data.materials.append(bodies.material(colour))
     rigs.move_to_collection(prop, "Stage")
     return prop
 
 
 def save(path: Path) -> None:
-    """Save the file; Blender keeps no former one beside it."""
+    """Save the file; remove the old one first, so that Blender makes no backup."""
     path.unlink(missing_ok=True)
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True)
 
 
 def take_picture(example: Example, path: Path) -> None:
-    """Render a frame of the open file.
-
-    Chains that go on from their last pose are baked first, as anybody has to who renders parts.
-    """
+    """Render a frame of the open file, after a bake of chains that depend on earlier frames."""
     scene = bpy.context.scene
     for rig in [item for item in scene.objects if item.type == "ARMATURE"]:
         if any(chain.solver == "FOLLOW" for chain in rig.chain_ik.chains):
@@ -131,7 +128,7 @@ def _space(kind: str) -> bpy.types.Space:
 
 
 def _select(example: Example, rig: bpy.types.Object) -> None:
-    """Select the control: G moves it at once."""
+    """Select the control, so that G moves it."""
     is_bone = example.control in rig.pose.bones
     control = rig if is_bone else bpy.data.objects[example.control]
     rig.select_set(is_bone)

@@ -1,1 +1,1 @@
-"""The tours: what is done in the window, each a class ``Steps``; ../play.py plays one of them."""
+"""The tours, each a class ``Steps`` with actions in the window; ../play.py plays one."""

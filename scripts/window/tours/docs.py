@@ -1,4 +1,4 @@
-"""The pictures of docs/quick_start.md, and films for docs/characters.md and docs/whole_body.md."""
+"""Tour for pictures of docs/quick_start.md, and films of docs/characters.md and whole_body.md."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from window.tour import RIG, Tour, View, clear_scene
 ARM = "Arm.L"
 WHOLE = Vector((0.55, -0.2, 0.95)), 4.0, (1.35, 0.0, 0.65)
 UPPER = Vector((0.45, 0.0, 1.35)), 2.2, (1.4, 0.0, 0.5)
-# The path of the hand's target in the moving picture: an ellipse, its radii in metres, from where
-# the arm is almost straight toward the shoulder and back.
+# The path of the hand's target in the animation: an ellipse with radii in metres, from an almost
+# straight arm toward the shoulder and back.
 TO_SHOULDER, ACROSS, STEPS = Vector((-0.096, 0.0, 0.128)), Vector((0.1, 0.0, 0.075)), 16
 OUT_OF_REACH, BAKED_TO, LAST_FRAME = (0.32, 0.0, 0.32), (0.1, -0.1, 0.3), 40
-# Frames of motions that a page shows side by side, seen from the left and a little from the front.
+# Motions and their frames that a page shows side by side, from the left and a little in front.
 FILMS = {"crouch": (CROUCH, (1, 5, 7, 11, 16, 20)), "kick": (KICK, (22, 28, 31, 33, 36, 41))}
 SIDE = Vector((0.0, -0.25, 0.98)), 3.4, (1.45, 0.0, 1.15)
-# From standing to sitting: where the control of a dog's hips is, and how it is turned.
+# Places of the control of a dog's hips, from standing to sitting.
 SITTING = Place(), Place((0.0, 0.03, -0.22), -18.0), Place((0.0, 0.02, -0.42), -36.0)
 DOG_VIEW = Vector((0.0, 0.2, 0.5)), 3.0, (1.42, 0.0, 1.2)
 LADDER_VIEW = Vector((0.0, -0.25, 1.3)), 3.9, (1.4, 0.0, 2.25)
-# All four hold on; the left hand is off, the right foot, the right hand, the left foot; and above.
+# All four hold on; left hand off, right foot off, right hand off, left foot off; one rung higher.
 CLIMBING = (1, 5, 13, 21, 29, 33)
 
 
 class Steps(Tour):
-    """Each picture is a step of a page, or a frame of a film."""
+    """Steps that take the pictures of a page and the frames of films."""
 
     def set_up(self) -> Session:
         """Add a character, and press Set Up Limbs."""
@@ -47,23 +47,23 @@ class Steps(Tour):
         self.picture("start_2_set_up")
 
     def drag(self) -> Session:
-        """Press G on the left hand's target and lead it round; then to where no arm reaches."""
+        """Press G on the left hand's target, move it around, then put it out of the arm's reach."""
         chain, hand = rig().chain_ik.chains[ARM], rig().pose.bones[HANDS[0]]
         yield from self.select(rig(), HANDS[0])
         self.viewport.look(*UPPER)
         yield REDRAW
-        start, turns = hand.head.copy(), [2 * pi * step / STEPS for step in range(STEPS)]
-        ways = [(1.0 - cos(turn)) * TO_SHOULDER + sin(turn) * ACROSS for turn in turns]
+        start, angles = hand.head.copy(), [2 * pi * step / STEPS for step in range(STEPS)]
+        offsets = [(1.0 - cos(angle)) * TO_SHOULDER + sin(angle) * ACROSS for angle in angles]
 
         def look(step: int) -> None:
-            # An arm that is nearly straight stays a little short by its soft distance.
+            # The soft distance keeps an almost straight arm a little short of its target.
             check(chain.status.startswith(("Reached", "Kept")), chain.status)
             self.picture(f"drag_{step - 1:02}")
             if step == STEPS // 2 + 1:
                 check_moved(hand.head, start, 0.2, "With the mouse the target")
                 self.picture("start_3_drag")
 
-        yield from self.grab([start, *(start + way for way in ways)], look)
+        yield from self.grab([start, *(start + offset for offset in offsets)], look)
         self.viewport.press("ESC")
         yield REDRAW
         put(HANDS[0], Place(OUT_OF_REACH))
@@ -107,14 +107,14 @@ class Steps(Tour):
             yield from self._film(name, SIDE, frames, bpy.context.scene.frame_set)
 
     def sit(self) -> Session:
-        """Make a whole body of a dog, and film how its hips are pulled down and back."""
+        """Make a whole body of a dog, and film it while its hips move down and back."""
         yield from self.add_metarig(DOG_VIEW, "basic_quadruped")
         yield from self.set_up_limbs(use_body=True)
         yield from self.select(rig(), "Torso")
         yield from self._film("whole_body_sit", DOG_VIEW, SITTING, partial(put, "Torso"))
 
     def climb(self) -> Session:
-        """Film the example of the ladder."""
+        """Film the example of a ladder."""
         clear_scene()
         with self.viewport.context():
             ladder = climb_a_ladder.build()
@@ -130,7 +130,7 @@ class Steps(Tour):
     def _film(
         self, name: str, view: View, frames: Iterable[object], show: Callable[[object], object]
     ) -> Session:
-        """Take frames of a film, without all that is not the character; every chain arrives."""
+        """Take frames of a film of the character alone; check that every chain reaches."""
         space, overlay = self.viewport.area.spaces.active, bpy.context.scene.chain_ik.overlay
         space.show_region_ui = space.show_gizmo = overlay.show_reach = False
         space.overlay.show_relationship_lines = False
