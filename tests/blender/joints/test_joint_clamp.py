@@ -75,7 +75,7 @@ def make_constrained(count: int) -> list[bpy.types.Object]:
 
 
 def aim(ob: bpy.types.Object, posed: Array, target: Array) -> None:
-    """Pose the constrained bone, and place its target at the tail of the bone in a rotation."""
+    """Pose the constrained bone, and place its target where a rotation puts the tail."""
     bone = ob.pose.bones[1]
     bone.rotation_quaternion = posed
     bone.constraints[0].iterations = 1

@@ -302,7 +302,7 @@ def assert_on_boundary(ob: bpy.types.Object, bone: str, row: int) -> None:
 @pytest.mark.parametrize("relative_to", ["REST", "PARENT", "CHILD"])
 @pytest.mark.parametrize("ranges", [RANGES, AWAY_FROM_REST], ids=["with rest", "away from rest"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
+def test_a_bone_held_by_its_joint_lies_on_the_drawn_boundary(
     kind: str, relative_to: str, ranges: dict
 ) -> None:
     ob = make_leg(0)

@@ -77,7 +77,7 @@ def test_a_bone_at_rest_outside_its_range_goes_to_the_end_that_is_nearest(limits
 
 
 @pytest.mark.slow
-def test_a_cone_opens_as_far_to_one_side_as_to_another():
+def test_a_cone_has_the_same_angle_on_all_sides():
     """Blender's ranges about two axes make an ellipse; a cone has one angle."""
     ob, target = make_limb()
     chain = follow(ob, target, chain_count=1)
@@ -137,7 +137,7 @@ def test_joints_hold_on_scaled_and_mirrored_objects(scale):
 
 
 @pytest.mark.slow
-def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bone():
+def test_a_joint_of_the_chain_replaces_the_limits_locks_and_stiffness_of_its_bone():
     ob, target = make_limb()
     bone = ob.pose.bones["Bone.1"]
     bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
@@ -157,7 +157,7 @@ def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bo
 
 
 @pytest.mark.slow
-def test_a_stiff_joint_turns_less_and_just_as_a_stiff_bone_does():
+def test_a_stiff_joint_turns_less_and_exactly_like_a_stiff_bone():
     swings, poses = [], []
     for name, in_joint, in_bone in (("Free", 0, 0), ("Own", 0.9, 0), ("Bone's", 0, 0.9)):
         ob, target = make_limb(rigs.zigzag(3), name=name)
@@ -208,7 +208,7 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
 
 
 @pytest.mark.slow
-def test_a_joint_of_a_bone_outside_the_chain_waits_and_the_status_tells():
+def test_a_joint_of_a_bone_outside_the_chain_has_no_effect_and_the_status_says_so():
     ob, target = make_limb(rigs.zigzag(3))
     rigs.add_bones(ob, np.add(rigs.ARM, (2.0, 0.0, 0.0)), prefix="Other")
     chain = follow(ob, target, "Bone.2")

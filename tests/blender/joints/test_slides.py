@@ -32,7 +32,7 @@ INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD", "NEWTON"])
 @pytest.mark.parametrize(("slide", "end"), [(INSIDE, INSIDE), (BEYOND, HIGH), (SHORT, LOW)])
-def test_an_arm_slides_as_far_as_its_target_asks_and_stands_exactly_at_either_end(
+def test_an_arm_slides_as_far_as_its_target_requires_and_stops_exactly_at_either_end(
     solver, slide, end
 ):
     ob, target, chain = robot(slide, solver=solver)
@@ -158,7 +158,7 @@ def test_letting_go_gives_the_location_back(way):
         assert abs(arm_location(ob)[1] - HOME[1]) > 0.01
 
 
-def test_a_bone_that_begins_to_slide_keeps_what_it_holds_as_its_home():
+def test_a_bone_that_begins_to_slide_keeps_its_location_as_its_home():
     ob, target, chain = make_robot_from_home()
     assert '"location"' in chain.stored_pose
     rigs.change(ob.pose.bones["Bone.1"], location=(0.0, 0.02, 0.0))
@@ -171,7 +171,7 @@ def test_a_bone_that_begins_to_slide_keeps_what_it_holds_as_its_home():
     np.testing.assert_array_equal(locations(ob), np.float32([(0, 0, 0), (0, 0.02, 0), HOME]))
 
 
-def test_what_a_user_moves_is_followed_but_for_the_slide_itself():
+def test_locations_that_a_user_changes_are_used_except_the_slide_itself():
     ob, _, chain = robot()
     arm_bone, shoulder = ob.pose.bones["Bone.2"], ob.pose.bones["Bone.1"]
     before = arm_bone.location.y
@@ -191,7 +191,7 @@ def test_what_a_user_moves_is_followed_but_for_the_slide_itself():
 
 
 @pytest.mark.parametrize(("start_from", "is_nla"), [("KEYED", True), ("REST", False)])
-def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
+def test_slides_start_from_the_keyed_locations_of_the_frame(start_from, is_nla):
     ob, target, chain = robot(mute=True, start_from=start_from)
     path = 'pose.bones["Bone.2"].location'
     rigs.key(ob, path, {1: (0.0, 0.0, 0.0), 11: (0.0, 0.4, 0.0)})
@@ -215,7 +215,7 @@ def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
         assert [curve.data_path for curve in rigs.curves_of(ob)] == [path] * 3
 
 
-def test_a_locked_location_stays_and_says_so():
+def test_a_locked_location_stays_and_the_status_says_so():
     ob, _, chain = robot()
     arm_bone = ob.pose.bones["Bone.2"]
     rigs.change(arm_bone, lock_location=(True, False, True))

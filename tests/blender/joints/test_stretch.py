@@ -108,7 +108,7 @@ def test_bones_grow_by_length_and_the_square_of_their_ik_stretch():
     np.testing.assert_allclose(lengths(ob), 1.0 + 1.6 * weights / weights.sum(), rtol=2e-5)
 
 
-def test_volume_is_kept_where_asked_for():
+def test_volume_is_kept_only_with_keep_volume():
     ob, _, chain = make_stretchy(inherited="NONE", use_keep_volume=True)
     scale = scales(ob)
     np.testing.assert_allclose(scale[:, 1], 1.4, rtol=1e-5)
@@ -149,7 +149,7 @@ def test_a_tip_with_a_rotation_keeps_its_length_and_takes_the_rotation(use_tail)
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_what_hangs_on_a_bone_that_grows_reaches_at_the_frame_where_it_grows(count):
+def test_a_chain_below_a_bone_that_grows_reaches_at_the_frame_of_the_growth(count):
     ob = rigs.make_rig(rigs.zigzag(6))
     ob.pose.bones["Bone.2"].ik_stretch = 0.5
     carrying = rigs.make_empty(location=rigs.tail(ob, "Bone.2"))
@@ -162,7 +162,7 @@ def test_what_hangs_on_a_bone_that_grows_reaches_at_the_frame_where_it_grows(cou
         assert_lands(ob, chain, target)
 
 
-def test_it_stretches_from_the_scale_that_was_there():
+def test_a_chain_stretches_from_the_scale_of_the_stored_pose():
     ob = rigs.make_rig(rigs.zigzag(3))
     start = np.array([[1.0, 1.2, 1.0], [0.8, 0.9, 1.1], [1.0, 1.0, 1.0]])
     for bone, scale in zip(ob.pose.bones, start, strict=True):
@@ -222,7 +222,7 @@ def test_locked_scale_channels_are_left_alone():
     assert_lands(ob, chain, target)
 
 
-def test_keyed_scales_are_what_a_frame_starts_from():
+def test_stretches_start_from_the_keyed_scales_of_the_frame():
     ob, target, chain = make_stretchy(2, inherited="NONE")
     rigs.change(chain, mute=True)
     rigs.key(ob, 'pose.bones["Bone.0"].scale', {1: (1.0, 1.0, 1.0), 11: (1.0, 2.0, 1.0)})

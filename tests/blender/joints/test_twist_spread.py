@@ -191,7 +191,7 @@ def test_in_a_tree_segments_that_others_share_stay():
     [(("thigh.L", "shin.L", "foot.L"), 0.0), (("leg.1", "leg.2", "foot"), 0.02)],
     ids=["straight knee", "bent line"],
 )
-def test_a_knee_is_no_middle_of_a_segment(names, bend):
+def test_a_knee_is_not_the_middle_of_a_segment(names, bend):
     joints = [(0, 0, 1), (0, -bend, 0.5), (0, 0, 0), (0, -0.2, 0)]
     above = ("", *names[:-1])
     bones = dict(zip(names, zip(above, joints[:-1], joints[1:], strict=True), strict=True))
@@ -209,7 +209,7 @@ def test_a_knee_is_no_middle_of_a_segment(names, bend):
 @pytest.mark.parametrize(
     ("how", "value"), [("mute", True), ("influence", 0.0), ("use_twist_spread", False)]
 )
-def test_bones_get_their_own_pose_back(bones, how, value):
+def test_bones_get_their_stored_pose_back(bones, how, value):
     ob, chain, target = make_arm(bones, use_twist_spread=True)
     rigs.change(chain, mute=True)
     rigs.turn_bones(ob)
@@ -253,7 +253,7 @@ def test_baked_keys_show_the_spread(bones):
     np.testing.assert_allclose(shown, live, atol=2e-5)
 
 
-def test_a_driven_twist_bone_is_told():
+def test_a_driven_twist_bone_is_reported():
     ob, chain, _ = make_arm(UNREAL, mode="XYZ", use_twist_spread=True)
     ob.pose.bones["lowerarm_twist_01_l"].driver_add("rotation_euler", 1).driver.expression = "0.1"
     rigs.tagged(ob)

@@ -57,7 +57,7 @@ def test_keys_follow_and_those_of_the_removed_chain_go(name):
     assert keyed(action) == expected | bone_keys
 
 
-def test_settings_of_a_force_and_paths_by_name_follow_as_well_and_to_no_other_of_that_name():
+def test_force_settings_and_paths_by_name_follow_too_but_to_no_other_chain_of_that_name():
     ob = make_limbs()
     rigs.key(ob, "chain_ik.chains[1].force.gravity", {1: 0.5})
     rigs.key(ob, "chain_ik.chains[2].force.gravity", {1: 0.75})

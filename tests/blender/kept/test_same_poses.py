@@ -20,7 +20,7 @@ from tests.helpers import angles_between, make_rng
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
 TOLERANCE = 1e-5
-"""Radians, and units of length: no chain here is longer than a few."""
+"""Radians, and units of length: chains here are at most a few units long."""
 SOLVERS = {solver for solver, *_ in settings.SOLVERS}
 SHUFFLED_FRAMES = SINGLE_FRAMES[::-1]
 LAST_FRAME = slice(-1, None)
@@ -82,7 +82,7 @@ def assert_equal_bits(states: States, shown: States, frames: slice = slice(None)
     assert not different, (len(different), different[:20])
 
 
-def test_shuffled_and_rendered_frames_are_equal_and_few_others_live_make_no_difference(
+def test_shuffled_and_rendered_frames_are_equal_and_removed_chains_change_few_others(
     shown, tmp_path
 ):
     names = kept_file.open_file()

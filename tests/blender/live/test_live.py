@@ -24,7 +24,7 @@ def make_spine(name: str = "Spine") -> tuple[bpy.types.Object, bpy.types.Object]
 
 
 def make_limb(ob: bpy.types.Object, parent: str = "") -> tuple[str, bpy.types.Object]:
-    """Add a limb with a chain, first in the list; return the names of its tip, and its target."""
+    """Add a limb with a chain, first in the list; return the name of its tip, and its target."""
     rigs.add_bones(ob, LIMB, prefix="Limb", parent=parent)
     target, _ = rigs.follow(ob, "Limb.1", (1.2, 0.6, 2.0), empty="Limb Target", chain_count=2)
     ob.chain_ik.chains.move(len(ob.chain_ik.chains) - 1, 0)
@@ -121,13 +121,9 @@ def tie_by_spline(ob: bpy.types.Object, other: bpy.types.Object) -> None:
     points.add(2)
     for point, place in zip(points, ((0, 0, 0), (0.4, 0, 0.9), (0, 0, 2)), strict=True):
         point.co = (*place, 1.0)
-    spline = ob.pose.bones["Bone.1"].constraints.new("SPLINE_IK")
-    spline.chain_count, spline.target = 2, rigs.link(bpy.data.objects.new("Curve", curve))
-    spline.target.parent, spline.target.parent_type, spline.target.parent_bone = (
-        other,
-        "BONE",
-        "Bone.1",
-    )
+    ik = ob.pose.bones["Bone.1"].constraints.new("SPLINE_IK")
+    ik.chain_count, ik.target = 2, rigs.link(bpy.data.objects.new("Curve", curve))
+    ik.target.parent, ik.target.parent_type, ik.target.parent_bone = other, "BONE", "Bone.1"
 
 
 def tie_by_pole(ob: bpy.types.Object, other: bpy.types.Object) -> None:
@@ -203,7 +199,7 @@ def test_bones_stay_while_live_is_off_or_the_rest_position_is_shown_and_follow_a
         rigs.assert_reaches(ob, "Bone.1", target, rigs.change(owner, **{name: on}))
 
 
-def test_chains_are_compiled_anew_only_where_their_own_bones_differ(monkeypatch):
+def test_chains_are_compiled_again_only_where_their_bones_differ(monkeypatch):
     ob = rigs.make_rig(rigs.zigzag(3, length=0.7), is_connected=False)
     handle = rigs.add_bones(ob, ((0.0, 0.0, 0.0), (0.0, 0.2, 0.0)), prefix="Handle")[0]
     ob.pose.bones[handle].location = (0.5, 0.3, 0.9)

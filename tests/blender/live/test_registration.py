@@ -61,7 +61,7 @@ MIN_RUNS, MAX_RUNS = 5, 15
 # tests. A leak takes some in every run, so the run with the smallest growth counts.
 MAX_BLOCKS, MAX_BLOCKS_OF_CLASSES, MAX_BLOCKS_OF_UPDATES = 60, 400, 20
 MAX_BLOCKS_PER_REPETITION = 0.05
-"""New blocks allowed in a run, and for each repetition: one in three updates is too many."""
+"""Blocks allowed per run, and more per repetition: one kept by every third update is too many."""
 MAX_MEMORY = 3.0
 """Mebibytes that the process may grow over all runs: the allocator frees memory late."""
 

@@ -96,7 +96,7 @@ def test_view_layers_may_be_added_while_something_is_edited(kind, mode):
     np.testing.assert_array_equal(pose, solve_again(ob))
 
 
-def test_a_file_opens_that_was_left_in_edit_mode_in_a_view_layer_which_is_not_shown(tmp_path):
+def test_a_file_saved_in_edit_mode_in_a_view_layer_that_is_not_shown_opens(tmp_path):
     """Blender crashed: it asked for the edited data before that was open."""
     first = bpy.context.view_layer
     rigs.make_arm()
@@ -357,9 +357,7 @@ def test_anchors_are_there_where_something_is_hidden_follow_the_settings_and_mov
     for hide in (hide_in_viewports, hide_in_renders):
         hide(target)
         assert list_anchors(ob) == [("Bone.0", target)]
-        assert all(
-            anchor.mute or anchor.influence == 0.0 for anchor in ob.pose.bones["Bone.0"].constraints
-        )
+        assert all(one.mute or one.influence == 0.0 for one in ob.pose.bones["Bone.0"].constraints)
         target.hide_viewport = target.hide_render = False
         assert list_anchors(ob) == []
     hide_in_renders(target)
