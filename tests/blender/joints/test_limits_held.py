@@ -1,7 +1,7 @@
-"""No bone leaves its IK limits, whatever it is asked: read back from Blender's own matrices.
+"""Bones that never leave their IK limits, as read back from Blender's matrices.
 
-Limited limbs arrive where a pose inside their limits gets. Bones that limits hold lie on the
-boundary that is drawn.
+A limited limb reaches each target that a pose inside its limits reaches. A bone that its limits
+hold lies on the boundary that the overlay draws.
 """
 
 from collections.abc import Callable
@@ -25,11 +25,11 @@ from tests.core.limited_rigs import make_rig as core_rig
 from tests.helpers import Array, make_rng
 
 K = JointKind
-# Radians.
-EXACT = 1e-6
+# How far a bone may lie outside its limits, radians.
+MAX_VIOLATION = 1e-6
 SOLVERS = ("NEWTON", "FABRIK", "CCD")
-# The turns of a float32 matrix that was multiplied and inverted are worth that much.
-BY_SCALE = 4e-6
+# The same where float32 matrices with scales are multiplied and inverted.
+SCALED_VIOLATION = 4e-6
 ARM = (
     (K.BALL, ((-90, 90), (-60, 60), (-90, 90))),
     (K.HINGE_X, ((0, 150),)),
@@ -61,26 +61,26 @@ def limit(pose_bone: bpy.types.PoseBone, kind: JointKind, ranges: tuple) -> None
         setattr(pose_bone, f"ik_max_{letter}", np.radians(high))
 
 
-def edges(pose_bone: bpy.types.PoseBone) -> tuple[Array, Array]:
-    has = np.array([getattr(pose_bone, f"use_ik_limit_{axis}") for axis in "xyz"])
+def limits_of(pose_bone: bpy.types.PoseBone) -> tuple[Array, Array]:
+    is_limited = np.array([getattr(pose_bone, f"use_ik_limit_{axis}") for axis in "xyz"])
     low = np.array([getattr(pose_bone, f"ik_min_{axis}") for axis in "xyz"])
     high = np.array([getattr(pose_bone, f"ik_max_{axis}") for axis in "xyz"])
-    return np.where(has, low, -np.inf), np.where(has, high, np.inf)
+    return np.where(is_limited, low, -np.inf), np.where(is_limited, high, np.inf)
 
 
 def turn_of(ob: bpy.types.Object, pose_bone: bpy.types.PoseBone) -> Array:
-    """Return the bone's turn from rest in its own axes, without scale."""
-    turn = jointed_rigs.local(ob, pose_bone.name)
-    return turn / np.linalg.norm(turn, axis=0)
+    """Return the bone's turn from rest in its local axes, without scale, shape (3, 3)."""
+    matrix = jointed_rigs.local(ob, pose_bone.name)
+    return matrix / np.linalg.norm(matrix, axis=0)
 
 
 def violations(ob: bpy.types.Object, limb: tuple) -> Array:
-    """Return how far each evaluated bone lies outside its limits, radians."""
+    """Return how far each evaluated bone lies outside its limits, radians, shape (n,)."""
     posed = rigs.evaluated(ob).pose.bones
     return np.array(
         [
             violation(
-                kind, rotation.quaternion_from_matrix(turn_of(ob, posed[i])), *edges(posed[i])
+                kind, rotation.quaternion_from_matrix(turn_of(ob, posed[i])), *limits_of(posed[i])
             )
             for i, (kind, _) in enumerate(limb)
         ]
@@ -88,7 +88,7 @@ def violations(ob: bpy.types.Object, limb: tuple) -> Array:
 
 
 def make_limb(limb: tuple, modes: str = "QUATERNION") -> tuple[bpy.types.Object, list[str]]:
-    """Return an armature with a limited limb at rest, askew, and its bones' names."""
+    """Return an armature with a crooked limited limb at rest, and the names of its bones."""
     count = len(limb)
     rolls = list(make_rng(5).uniform(-3.0, 3.0, count))
     ob = rigs.make_rig(rigs.zigzag(count, seed=3), rolls=rolls, modes=modes)
@@ -97,7 +97,7 @@ def make_limb(limb: tuple, modes: str = "QUATERNION") -> tuple[bpy.types.Object,
     return ob, [f"Bone.{i}" for i in range(count)]
 
 
-def points(ob: bpy.types.Object, count: int, seed: int) -> Array:
+def draw_targets(ob: bpy.types.Object, count: int, seed: int) -> Array:
     rng = make_rng(seed)
     length = len(ob.pose.bones)
     matrix = np.array(ob.matrix_world)
@@ -107,18 +107,18 @@ def points(ob: bpy.types.Object, count: int, seed: int) -> Array:
     return shares * length * directions @ matrix[:3, :3].T + matrix[:3, 3]
 
 
-def placed(*scale: float) -> Callable[[bpy.types.Object], None]:
-    def apply(ob: bpy.types.Object) -> None:
+def place_object(*scale: float) -> Callable[[bpy.types.Object], None]:
+    def change(ob: bpy.types.Object) -> None:
         ob.scale, ob.location, ob.rotation_euler = scale, (1.0, 2.0, 3.0), (0.3, 0.4, 0.5)
 
-    return apply
+    return change
 
 
-def scaled_bones(ob: bpy.types.Object) -> None:
+def scale_two_bones(ob: bpy.types.Object) -> None:
     scaled_rigs.scale_bones(ob, dict.fromkeys(("Bone.0", "Bone.1"), (1.3, 0.8, 1.1)))
 
 
-def posed_beyond(ob: bpy.types.Object) -> None:
+def pose_beyond_limits(ob: bpy.types.Object) -> None:
     for bone in ob.pose.bones[1:]:
         bone.rotation_quaternion = Quaternion((1.0, 0.3, 0.0), -1.0)
 
@@ -130,11 +130,11 @@ CASES = {
     "most of the way": (None, {"influence": 0.7}),
     "turned tip": (None, {"use_rotation": True}),
     "three iterations": (None, {"iterations": 3}),
-    "mirrored": (placed(-1.0, 1.0, 1.0), {}),
-    "small and turned out": (placed(-0.01, -0.01, -0.01), {}),
-    "uneven": (placed(0.5, 2.0, 1.0), {}),
-    "uneven bones": (scaled_bones, {}),
-    "posed beyond": (posed_beyond, {}),
+    "mirrored": (place_object(-1.0, 1.0, 1.0), {}),
+    "small and turned out": (place_object(-0.01, -0.01, -0.01), {}),
+    "uneven": (place_object(0.5, 2.0, 1.0), {}),
+    "uneven bones": (scale_two_bones, {}),
+    "posed beyond": (pose_beyond_limits, {}),
 }
 
 
@@ -142,7 +142,7 @@ CASES = {
 @pytest.mark.every_case
 @pytest.mark.parametrize("number", range(len(CASES)), ids=CASES)
 def test_limits_hold(number):
-    # Another limb and another solver in each case.
+    # Each case takes the next limb and the next solver.
     case, limb = list(CASES)[number], LIMBS[list(LIMBS)[number % len(LIMBS)]]
     (change, settings), solver = CASES[case], SOLVERS[number % len(SOLVERS)]
     ob, bones = make_limb(limb)
@@ -150,16 +150,16 @@ def test_limits_hold(number):
         change(ob)
     if case == "pole":
         settings = {"pole_target": rigs.make_empty("Pole", (3.0, -2.0, 1.0)), **settings}
-    exact, moved = BY_SCALE if case == "uneven bones" else EXACT, 0.0
+    tolerance, turned = SCALED_VIOLATION if case == "uneven bones" else MAX_VIOLATION, 0.0
     rigs.updated()
-    where = points(ob, 2, seed=9)
-    chain, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
-    for place in where:
+    places = draw_targets(ob, 2, seed=9)
+    chain, target = scaled_rigs.follow(ob, bones, places[0], solver=solver, **settings)
+    for place in places:
         target.location = target.rotation_euler = place
         rigs.updated()
-        assert violations(ob, limb).max() <= exact, (place, violations(ob, limb), chain.status)
-        moved = max(moved, max(np.abs(turn_of(ob, b) - np.eye(3)).max() for b in ob.pose.bones))
-    assert moved > 0.05, "the limb turns"
+        assert violations(ob, limb).max() <= tolerance, (place, violations(ob, limb), chain.status)
+        turned = max(turned, max(np.abs(turn_of(ob, b) - np.eye(3)).max() for b in ob.pose.bones))
+    assert turned > 0.05, "the limb turns"
 
 
 @pytest.mark.slow
@@ -167,14 +167,14 @@ def test_without_limits_bones_turn_freely_and_by_default_they_do_not():
     ob, bones = make_limb(ARM)
     chain, target = scaled_rigs.follow(ob, bones, np.array([1.5, 0.3, -1.0]))
     assert chain.use_limits
-    assert violations(ob, ARM).max() <= EXACT
+    assert violations(ob, ARM).max() <= MAX_VIOLATION
     rigs.change(chain, use_limits=False)
     assert violations(ob, ARM).max() > 0.1
     assert scaled_rigs.miss(ob, bones, target) <= 1e-4
 
 
-def reachable(ob, bones, limb, rng):
-    """Return where the tip's tail is with random turns inside the limits, world space."""
+def find_reachable_point(ob, bones, limb, rng):
+    """Return the place of the tip's tail for random turns inside the limits, world space."""
     turns = core_rig(limb).some_rotations(rng)
     for bone, turn in zip(bones, turns, strict=True):
         ob.pose.bones[bone].rotation_quaternion = turn
@@ -207,22 +207,22 @@ def test_a_limited_limb_arrives_also_where_bones_do_not_inherit_rotation(
         ob.scale = SCALES[(list(LIMBS).index(limb) + has_pole) % len(SCALES)]
     ob.rotation_euler, rng = (0.3, -0.2, 0.4), make_rng(3)
     rigs.updated()
-    where = [reachable(ob, bones, limits, rng) for _ in range(4)]
+    places = [find_reachable_point(ob, bones, limits, rng) for _ in range(4)]
     settings = {"pole_target": rigs.make_empty("Pole", (2.0, -3.0, 1.0))} if has_pole else {}
-    _, target = scaled_rigs.follow(ob, bones, where[0], solver=solver, **settings)
-    for target.location in where:
+    _, target = scaled_rigs.follow(ob, bones, places[0], solver=solver, **settings)
+    for target.location in places:
         rigs.updated()
         assert scaled_rigs.miss(ob, bones, target) <= 1e-3
-        # What the parents' turns make of poses tells nothing where they are not inherited.
+        # Matrices do not tell the local turn where rotation is not inherited: read the channels.
         for (kind, _), bone in zip(limits, rigs.evaluated(ob).pose.bones, strict=True):
-            assert violation(kind, np.array(bone.rotation_quaternion), *edges(bone)) <= 1e-6
+            assert violation(kind, np.array(bone.rotation_quaternion), *limits_of(bone)) <= 1e-6
 
 
-# Of the size that is drawn: float32 poses, and between its points a line cuts the boundary short.
-DRAWN, CUT = 2e-5, 4e-3
+# Shares of the drawn size: errors of float32 poses, and of a line that cuts the curve short.
+MAX_OFFSET, MAX_CUT = 2e-5, 4e-3
 RANGES = {"x": (-12.0, 20.0), "y": (-15.0, 25.0), "z": (-18.0, 10.0)}
-# Without rest, and from rest to one side.
-AWAY = {"x": (15.0, 50.0), "y": (10.0, 40.0), "z": (0.0, 30.0)}
+# Ranges that leave out rest, and one that begins at rest.
+AWAY_FROM_REST = {"x": (15.0, 50.0), "y": (10.0, 40.0), "z": (0.0, 30.0)}
 KINDS = {
     "BALL": "xyz",
     "CONE": "y",
@@ -232,50 +232,50 @@ KINDS = {
     "ELBOW_X": "xy",
     "ELBOW_Z": "yz",
 }
-# A target that a chain of three bones cannot come to without bending far.
-NEAR = (0.5, 0.45, 0.4)
+# A target so close that a chain of three bones has to bend far.
+CLOSE_TARGET = (0.5, 0.45, 0.4)
 
 
-def shape_of(ob: bpy.types.Object) -> tuple[chain_shape.ChainShape, Array]:
-    """Return the shape of the first chain and its joints, on the pose as Blender evaluated it."""
+def place_first_shape(ob: bpy.types.Object) -> tuple[chain_shape.ChainShape, Array]:
+    """Return the shape and the joints of the first chain, placed on the evaluated pose."""
     graph, skeleton = bpy.context.evaluated_depsgraph_get(), compile_skeleton(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
-    posed = read_evaluated_pose(ob.evaluated_get(graph), len(skeleton.names))
-    known = graph, ob, skeleton, posed, uids_in(bpy.context.scene)
-    found = np.array(chain_shape.find_places([spec.target, spec.pole], *known))
-    places = [each if np.isfinite(each).all() else None for each in found]
+    pose = read_evaluated_pose(ob.evaluated_get(graph), len(skeleton.names))
+    scene_state = graph, ob, skeleton, pose, uids_in(bpy.context.scene)
+    rows = np.array(chain_shape.find_places([spec.target, spec.pole], *scene_state))
+    places = [row if np.isfinite(row).all() else None for row in rows]
     shape = chain_shape.compile_shape(ob, skeleton, spec)
-    points = ChainRows.of([shape.plan]).place([posed])
-    return chain_shape.place_shape(shape, points, posed, *places), points
+    joints = ChainRows.of([shape.plan]).place([pose])
+    return chain_shape.place_shape(shape, joints, pose, *places), joints
 
 
 def make_leg(seed: int, **settings: object) -> bpy.types.Object:
-    """Return a chain of three bones with rolls, on an armature object that is turned and scaled."""
+    """Return an armature object, turned and scaled, with a chain of three bones with rolls."""
     rng = make_rng(seed)
     ob = rigs.make_rig(rigs.zigzag(3, seed=seed, length=0.5), rolls=rng.uniform(-3.0, 3.0, 3))
     ob.rotation_euler, ob.location = rng.uniform(-3.0, 3.0, 3), rng.uniform(-1.0, 1.0, 3)
     rigs.change(ob, scale=(1.3, 1.3, 1.3))
-    place = ob.matrix_world @ rigs.Vector(NEAR)
+    place = ob.matrix_world @ rigs.Vector(CLOSE_TARGET)
     rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=place), **settings)
     return ob
 
 
 def gap_to_line(point: Array, line: Array) -> float:
-    """Return how far a point is from a line that is closed."""
-    ways = np.roll(line, -1, axis=0) - line
-    squares = np.maximum(np.einsum("pi,pi->p", ways, ways), 1e-30)
-    shares = np.clip(np.einsum("pi,pi->p", point - line, ways) / squares, 0.0, 1.0)
-    return float(np.linalg.norm(line + shares[:, None] * ways - point, axis=1).min())
+    """Return the distance of a point from a closed line of points (n, 3)."""
+    segments = np.roll(line, -1, axis=0) - line
+    squares = np.maximum(np.einsum("pi,pi->p", segments, segments), 1e-30)
+    shares = np.clip(np.einsum("pi,pi->p", point - line, segments) / squares, 0.0, 1.0)
+    return float(np.linalg.norm(line + shares[:, None] * segments - point, axis=1).min())
 
 
-def check_held(ob: bpy.types.Object, bone: str, row: int) -> None:
-    """Check that a bone that its limits hold lies on the boundary that is drawn for it."""
+def assert_on_boundary(ob: bpy.types.Object, bone: str, row: int) -> None:
+    """Check that a bone held by its limits lies on the boundary that is drawn for it."""
     assert "imits" in ob.chain_ik.chains[0].status, ob.chain_ik.chains[0].status
-    limits = shape_of(ob)[0].limits
+    limits = place_first_shape(ob)[0].limits
     posed = rigs.evaluated(ob)
     axes = np.array(posed.matrix_world @ posed.pose.bones[bone].matrix)[:3, :3]
     _, along, across = (axes / np.linalg.norm(axes, axis=0)).T
-    found = 0
+    count = 0
     for number, outline in enumerate(limits.outlines.outlines):
         if outline.row != row:
             continue
@@ -283,46 +283,46 @@ def check_held(ob: bpy.types.Object, bone: str, row: int) -> None:
         line = limits.points[limits.outlines.outline_of == number]
         if outline.part is LimitPart.TWIST:
             needle = centre + size * across
-            np.testing.assert_allclose(limits.present[number], needle, atol=DRAWN * size)
-            np.testing.assert_allclose((line - centre) @ along, 0.0, atol=DRAWN * size)
+            np.testing.assert_allclose(limits.present[number], needle, atol=MAX_OFFSET * size)
+            np.testing.assert_allclose((line - centre) @ along, 0.0, atol=MAX_OFFSET * size)
             continue
-        found += 1
+        count += 1
         np.testing.assert_allclose(centre, rigs.head(ob, bone), atol=1e-5)
         tip = centre + size * along
-        np.testing.assert_allclose(limits.present[number], tip, atol=DRAWN * size)
+        np.testing.assert_allclose(limits.present[number], tip, atol=MAX_OFFSET * size)
         if outline.part is LimitPart.SWING:
-            assert gap_to_line(tip, line) < CUT * size
+            assert gap_to_line(tip, line) < MAX_CUT * size
         else:
             ends = np.linalg.norm(line[[0, -1]] - tip, axis=1)
-            assert ends.min() < 10.0 * DRAWN * size, ends
-    assert found == 1
+            assert ends.min() < 10.0 * MAX_OFFSET * size, ends
+    assert count == 1
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("relative_to", ["REST", "PARENT", "CHILD"])
-@pytest.mark.parametrize("ranges", [RANGES, AWAY], ids=["with rest", "away from rest"])
+@pytest.mark.parametrize("ranges", [RANGES, AWAY_FROM_REST], ids=["with rest", "away from rest"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_bone_that_its_own_joint_holds_lies_on_the_drawn_boundary(
+def test_a_bone_held_by_its_joint_lies_on_the_drawn_boundary(
     kind: str, relative_to: str, ranges: dict
 ) -> None:
     ob = make_leg(0)
-    holder = "Bone.0" if relative_to == "CHILD" else "Bone.1"
+    joint_owner = "Bone.0" if relative_to == "CHILD" else "Bone.1"
     ends = {axis: ranges[axis] for axis in KINDS[kind]}
-    for bone, own in ((holder, relative_to), ("Bone.2", "REST")):
-        jointed_rigs.give(ob.chain_ik.chains[0], bone, kind, cone=15.0, relative_to=own, **ends)
+    for bone, space in ((joint_owner, relative_to), ("Bone.2", "REST")):
+        jointed_rigs.give(ob.chain_ik.chains[0], bone, kind, cone=15.0, relative_to=space, **ends)
     bpy.context.view_layer.update()
-    check_held(ob, "Bone.1", 1)
+    assert_on_boundary(ob, "Bone.1", 1)
     if (relative_to, ranges) == ("REST", RANGES) and kind != "CONE":
-        # The bones' own limits.
+        # The limits of the bones, without joints of the chain.
         ob.chain_ik.chains[0].joints.clear()
         for bone in ("Bone.1", "Bone.2"):
             joint = JointKind[kind]
             limit(ob.pose.bones[bone], joint, [RANGES["xyz"[axis]] for axis in FREE_AXES[joint]])
         rigs.tagged(ob)
-        check_held(ob, "Bone.1", 1)
-    # Below a bone that is scaled flat they are drawn as well, wherever.
+        assert_on_boundary(ob, "Bone.1", 1)
+    # Below a flat bone the boundary is drawn too, at finite points.
     rigs.change(ob.pose.bones["Bone.0"], scale=(0.0, 1.0, 1.0))
-    assert np.isfinite(shape_of(ob)[0].limits.points).all()
+    assert np.isfinite(place_first_shape(ob)[0].limits.points).all()
 
 
 def test_a_swing_that_is_limited_about_one_axis_is_drawn_as_a_band_up_to_half_a_turn() -> None:

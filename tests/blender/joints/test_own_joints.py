@@ -1,4 +1,4 @@
-"""Joints that Blender's own limits cannot hold; by anatomy they bend as the rest pose does."""
+"""Joints of chains, whose limits Blender's bones cannot have, and their presets by anatomy."""
 
 import math
 
@@ -17,19 +17,19 @@ from tests.blender.setups.jointed_rigs import READ_BACK, any_turn, give, tails_a
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import angles_of_ways, make_rng
 
-STRAIGHT = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.9))
-BENT = (
+STRAIGHT_LIMB = ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.9))
+BENT_LIMB = (
     (0.0, 0.0, 0.0),
     (0.0, 0.0, 1.0),
     (0.0, -np.sin(np.radians(40)), 1 + np.cos(np.radians(40))),
 )
-"""A rest pose whose second bone stands 40 degrees off the first."""
+"""A rest pose whose second bone points 40 degrees away from the first."""
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
-# Ranges on both sides of zero, narrow and wide, and across the half turn.
+# Ranges in degrees: beside and around zero, narrow and wide, and across half a turn.
 RANGES = ((10, 90), (-90, -10), (60, 150), (-150, -60), (-35, 70), (100, 260), (-250, -110))
 
 
-def make_limb(joints=STRAIGHT, **bones):
+def make_limb(joints=STRAIGHT_LIMB, **bones):
     return rigs.make_rig(joints, **bones), rigs.make_empty()
 
 
@@ -44,8 +44,8 @@ def move(target, location) -> None:
 def assert_within(angle: float, least: float, greatest: float) -> None:
     """Check an angle in radians against a range in degrees, on the circle."""
     middle = np.radians(0.5 * (least + greatest))
-    off = (angle - middle + np.pi) % (2.0 * np.pi) - np.pi
-    assert abs(off) <= np.radians(0.5 * (greatest - least)) + READ_BACK, np.degrees(angle)
+    offset = (angle - middle + np.pi) % (2.0 * np.pi) - np.pi
+    assert abs(offset) <= np.radians(0.5 * (greatest - least)) + READ_BACK, np.degrees(angle)
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ def test_a_hinge_keeps_to_its_range_and_reaches_all_that_it_allows(limits, axis,
 def test_a_bone_at_rest_outside_its_range_goes_to_the_end_that_is_nearest(limits):
     ob, target = make_limb()
     chain = follow(ob, target)
-    # Ranges that do not count for the kind are not looked at.
+    # A hinge about X ignores the ranges of the other axes.
     give(chain, "Bone.1", "HINGE_X", x=limits, y=(40, 30), z=(5, 2))
     move(target, (0.0, 0.0, 5.0))
     angle = jointed_rigs.about(jointed_rigs.local(ob, "Bone.1"), "x")
@@ -77,20 +77,20 @@ def test_a_bone_at_rest_outside_its_range_goes_to_the_end_that_is_nearest(limits
 
 
 @pytest.mark.slow
-def test_a_cone_opens_as_far_to_one_side_as_to_another():
-    """Where Blender's ranges of two axes make an ellipse, those of a cone are one angle."""
+def test_a_cone_has_the_same_angle_on_all_sides():
+    """Blender's ranges about two axes make an ellipse; a cone has one angle."""
     ob, target = make_limb()
     chain = follow(ob, target, chain_count=1)
     give(chain, "Bone.1", "CONE", cone=35)
     for side in np.linspace(0.0, 2.0 * np.pi, 9)[:-1]:
         move(target, (3.0 * np.cos(side), 3.0 * np.sin(side), 1.0))
-        held = jointed_rigs.local(ob, "Bone.1")
-        assert jointed_rigs.swing(held) == pytest.approx(np.radians(35.0), abs=READ_BACK)
+        rotation = jointed_rigs.local(ob, "Bone.1")
+        assert jointed_rigs.swing(rotation) == pytest.approx(np.radians(35.0), abs=READ_BACK)
         along = rigs.tail(ob, "Bone.1")[:2]
         assert np.arctan2(*along[::-1]) % (2 * np.pi) == pytest.approx(side, abs=1e-3)
 
 
-def knee(ob) -> float:
+def knee_angle(ob) -> float:
     """Return the angle from thigh to shin about the shin's own X axis, in radians."""
     posed = rigs.evaluated(ob).pose.bones["Bone.1"]
     along, from_thigh = np.array(posed.y_axis), np.array(posed.parent.y_axis)
@@ -103,10 +103,10 @@ def knee(ob) -> float:
 @pytest.mark.parametrize("relative_to", ["PARENT", "CHILD"])
 @pytest.mark.parametrize("roll", [0.0, np.pi])
 def test_a_knee_bent_at_rest_counts_from_straight(roll, relative_to):
-    ob, target = make_limb(BENT, rolls=[roll, roll])
+    ob, target = make_limb(BENT_LIMB, rolls=[roll, roll])
     bpy.context.view_layer.update()
-    assert abs(knee(ob)) == pytest.approx(np.radians(40.0), abs=1e-6)
-    limits = (0, 150) if knee(ob) > 0.0 else (-150, 0)
+    assert abs(knee_angle(ob)) == pytest.approx(np.radians(40.0), abs=1e-6)
+    limits = (0, 150) if knee_angle(ob) > 0.0 else (-150, 0)
     chain = follow(ob, target)
     bone = "Bone.1" if relative_to == "PARENT" else "Bone.0"
     give(chain, bone, "HINGE_X", x=limits, relative_to=relative_to)
@@ -114,18 +114,18 @@ def test_a_knee_bent_at_rest_counts_from_straight(roll, relative_to):
         move(target, turn((1, 1, 0), 0.3) @ (0.0, 0.0, distance))
         rigs.assert_reaches(ob, "Bone.1", target)
         assert abs(jointed_rigs.local(ob, "Bone.1")[0, 0] - 1.0) < READ_BACK, "a hinge"
-        assert_within(knee(ob), *limits)
+        assert_within(knee_angle(ob), *limits)
     move(target, (0.0, 0.0, 3.0))
-    assert knee(ob) == pytest.approx(0.0, abs=1e-5), "straight, as far as the tip can tell"
-    assert_within(knee(ob), *limits)
+    assert knee_angle(ob) == pytest.approx(0.0, abs=1e-5), "straight, as far as the tip can tell"
+    assert_within(knee_angle(ob), *limits)
     move(target, (0.0, 0.0, 0.1))
-    assert abs(knee(ob)) == pytest.approx(np.radians(150.0), abs=READ_BACK)
+    assert abs(knee_angle(ob)) == pytest.approx(np.radians(150.0), abs=READ_BACK)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (0.5, 2.0, 1.3), (100.0, 100.0, 100.0)])
 def test_joints_hold_on_scaled_and_mirrored_objects(scale):
-    ob, target = make_limb(BENT)
+    ob, target = make_limb(BENT_LIMB)
     ob.scale = scale
     chain = follow(ob, target, tolerance=1e-5 * max(scale))
     give(chain, "Bone.1", "HINGE_X", x=(-150, -10), relative_to="PARENT")
@@ -133,11 +133,11 @@ def test_joints_hold_on_scaled_and_mirrored_objects(scale):
     for seed in range(4):
         move(target, scale * tails_at(ob, [any_turn(seed), shin], "Bone.1")[0])
         assert chain.status.startswith("Reached"), chain.status
-        assert_within(knee(ob), -150, -10)
+        assert_within(knee_angle(ob), -150, -10)
 
 
 @pytest.mark.slow
-def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bone():
+def test_a_joint_of_the_chain_replaces_the_limits_locks_and_stiffness_of_its_bone():
     ob, target = make_limb()
     bone = ob.pose.bones["Bone.1"]
     bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
@@ -157,39 +157,39 @@ def test_an_own_joint_counts_instead_of_the_limits_locks_and_stiffness_of_its_bo
 
 
 @pytest.mark.slow
-def test_a_stiff_joint_turns_less_and_just_as_a_stiff_bone_does():
-    turned, poses = [], []
-    for name, own, stiffness in (("Free", 0, 0), ("Own", 0.9, 0), ("Bone's", 0, 0.9)):
+def test_a_stiff_joint_turns_less_and_exactly_like_a_stiff_bone():
+    swings, poses = [], []
+    for name, in_joint, in_bone in (("Free", 0, 0), ("Own", 0.9, 0), ("Bone's", 0, 0.9)):
         ob, target = make_limb(rigs.zigzag(3), name=name)
         for axis in "xyz":
-            setattr(ob.pose.bones["Bone.1"], f"ik_stiffness_{axis}", stiffness)
+            setattr(ob.pose.bones["Bone.1"], f"ik_stiffness_{axis}", in_bone)
         chain = follow(ob, target, "Bone.2")
-        if own:
-            give(chain, "Bone.1", "BALL", **{f"stiffness_{axis}": own for axis in "xyz"})
+        if in_joint:
+            give(chain, "Bone.1", "BALL", **{f"stiffness_{axis}": in_joint for axis in "xyz"})
         move(target, (0.9, 0.4, 1.6))
         rigs.assert_reaches(ob, "Bone.2", target)
-        turned.append(jointed_rigs.swing(jointed_rigs.local(ob, "Bone.1")))
+        swings.append(jointed_rigs.swing(jointed_rigs.local(ob, "Bone.1")))
         poses.append(rigs.pose(ob))
-    assert turned[1] < 0.5 * turned[0]
+    assert swings[1] < 0.5 * swings[0]
     np.testing.assert_array_equal(poses[1], poses[2])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("influence", [1e-6, 0.3])
 def test_influence_stays_inside_a_range_that_leaves_out_rest(influence):
-    ob, target = make_limb(BENT)
+    ob, target = make_limb(BENT_LIMB)
     chain = follow(ob, target, influence=influence)
-    sign = 1 if knee(ob) > 0.0 else -1
+    sign = 1 if knee_angle(ob) > 0.0 else -1
     limits = sorted((60 * sign, 90 * sign))
     give(chain, "Bone.1", "HINGE_X", x=limits, relative_to="PARENT")
     move(target, (0.4, 0.3, 1.2))
-    assert_within(knee(ob), *limits)
+    assert_within(knee_angle(ob), *limits)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relative_to", ["REST", "PARENT"])
 def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to):
-    ob, target = make_limb(np.vstack((BENT, (0.5, -1.2, 2.4))))
+    ob, target = make_limb(np.vstack((BENT_LIMB, (0.5, -1.2, 2.4))))
     target.rotation_euler = (1.5, 0.4, 2.0)
     chain = follow(ob, target, "Bone.2", use_rotation=True, use_tail=False)
     give(chain, "Bone.2", "CONE", cone=25, y=(-10, 10), relative_to=relative_to)
@@ -197,10 +197,10 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
         move(target, location)
         np.testing.assert_allclose(rigs.head(ob, "Bone.2"), location, atol=rigs.REACHED)
         if relative_to == "PARENT":
-            swung = jointed_rigs.bend_from_parent(ob, "Bone.2")
+            angle = jointed_rigs.bend_from_parent(ob, "Bone.2")
         else:
-            swung = jointed_rigs.swing(jointed_rigs.local(ob, "Bone.2"))
-        assert swung == pytest.approx(np.radians(25.0), abs=READ_BACK)
+            angle = jointed_rigs.swing(jointed_rigs.local(ob, "Bone.2"))
+        assert angle == pytest.approx(np.radians(25.0), abs=READ_BACK)
         assert chain.status.endswith(", as its own joint holds it"), chain.status
     rigs.change(chain, use_tail=True)
     rigs.assert_reaches(ob, "Bone.2", target)
@@ -208,7 +208,7 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
 
 
 @pytest.mark.slow
-def test_a_joint_of_a_bone_outside_the_chain_waits_and_the_status_tells():
+def test_a_joint_of_a_bone_outside_the_chain_has_no_effect_and_the_status_says_so():
     ob, target = make_limb(rigs.zigzag(3))
     rigs.add_bones(ob, np.add(rigs.ARM, (2.0, 0.0, 0.0)), prefix="Other")
     chain = follow(ob, target, "Bone.2")
@@ -224,21 +224,21 @@ def test_a_joint_of_a_bone_outside_the_chain_waits_and_the_status_tells():
 
 
 preset = bpy.ops.pose.chain_ik_joint_preset
-MOVED = 1e-6
+MAX_CHANGE = 1e-6
 BENDS = {"KNEE": 160.0, "ELBOW": 150.0, "FINGER": 100.0}
 
 
 def make_bent_limb(bend: float, roll: float = 0.0, seed: int = 0, **settings: object):
-    """Return a limb of two bones somewhere, bent by degrees, and its chain.
+    """Return a limb of two bones in a random direction, its chain and its target.
 
-    Its second bone bends about its X axis, turned by so many degrees about the bone.
+    It is bent by `bend` degrees about the X axis of the second bone, which `roll` degrees turn.
     """
     frame = any_turn(seed)
     first, second = frame[:, 1], turn(frame[:, 0], math.radians(bend)) @ frame[:, 1]
     ob = rigs.make_rig([np.zeros(3), first, first + 0.8 * second])
     with rigs.editing(ob) as bones:
-        for i, (along, turned) in enumerate(((first, 0.0), (second, math.radians(roll)))):
-            bones[f"Bone.{i}"].align_roll(turn(along, turned) @ np.cross(frame[:, 0], along))
+        for i, (along, angle) in enumerate(((first, 0.0), (second, math.radians(roll)))):
+            bones[f"Bone.{i}"].align_roll(turn(along, angle) @ np.cross(frame[:, 0], along))
     target, chain = rigs.follow(ob, "Bone.1", first + 0.8 * second, **settings)
     bpy.context.view_layer.update()
     select_bones(ob, ["Bone.1"])
@@ -246,7 +246,7 @@ def make_bent_limb(bend: float, roll: float = 0.0, seed: int = 0, **settings: ob
 
 
 def bend_at(ob: bpy.types.Object, axis: str, angle: float) -> float:
-    """Return how far the limb is bent with its second bone turned about an axis, in degrees."""
+    """Return the bend of the limb when its second bone turns about an axis, in degrees."""
     first, second = (np.array(ob.data.bones[f"Bone.{i}"].matrix_local)[:3, :3] for i in range(2))
     return math.degrees(angles_of_ways(first[:, 1], second @ turn(axis, angle)[:, 1]))
 
@@ -278,22 +278,22 @@ def test_a_straight_limb_bends_to_the_side_that_its_chain_takes(roll):
     before = rigs.pose(ob)
     press(preset, preset="KNEE")
     assert chain.joints[0].kind == ("HINGE_Z" if roll == 90.0 else "HINGE_X")
-    # As near as the chain's tolerance lets any solve come.
+    # The tolerance of the chain allows no closer comparison.
     np.testing.assert_allclose(rigs.pose(ob), before, atol=1e-5)
 
 
 @pytest.mark.parametrize(("solver", "roll"), [("TWO_BONE", 0.0), ("NEWTON", 12.0)])
-@pytest.mark.parametrize("kind", [each.name for each in JointPreset])
+@pytest.mark.parametrize("kind", [preset.name for preset in JointPreset])
 def test_choosing_a_joint_does_not_move_a_limb_that_its_chain_has_bent(kind, solver, roll):
     ob, chain, target = make_bent_limb(30.0, roll, seed=3, solver=solver)
     rigs.change(target, location=0.75 * np.array(target.location))
     before = rigs.pose(ob)
     press(preset, preset=kind)
-    np.testing.assert_allclose(rigs.pose(ob), before, atol=MOVED)
+    np.testing.assert_allclose(rigs.pose(ob), before, atol=MAX_CHANGE)
     assert chain.status.startswith("Reached")
 
 
-@pytest.mark.parametrize("kind", [each.name for each in JointPreset])
+@pytest.mark.parametrize("kind", [preset.name for preset in JointPreset])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_pose_outside_makes_the_range_wider_says_so_and_does_not_move(seed, kind, capfd):
     ob, chain, target = make_bent_limb(30.0, 0.0, seed, mute=True)

@@ -1,6 +1,6 @@
-"""Sliding joints: reached within their range, stopped at both of its ends, as Blender shows it.
+"""Sliding joints: evaluated slides that reach their targets, or stop at an end of their range.
 
-What they start from, what they leave alone, and what they give back.
+Also the locations that slides start from, leave alone and restore.
 """
 
 import bpy
@@ -32,12 +32,12 @@ INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD", "NEWTON"])
 @pytest.mark.parametrize(("slide", "end"), [(INSIDE, INSIDE), (BEYOND, HIGH), (SHORT, LOW)])
-def test_an_arm_slides_as_far_as_its_target_asks_and_stands_exactly_at_either_end(
+def test_an_arm_slides_as_far_as_its_target_requires_and_stops_exactly_at_either_end(
     solver, slide, end
 ):
     ob, target, chain = robot(slide, solver=solver)
     np.testing.assert_allclose(moved(ob, "Bone.2"), (0.0, end, 0.0), atol=2e-5)
-    # Hinges turn about their own axes alone.
+    # `about` fails if a hinge turns about any other axis.
     about(local(ob, "Bone.0"), "y")
     about(local(ob, "Bone.1"), "x")
     if slide == end:
@@ -77,10 +77,10 @@ def test_what_is_written_gives_the_solved_pose_whatever_bones_inherit(
         give(chain, name, "HINGE_X", use_slide=True, slide_min=-0.3, slide_max=0.3)
     rigs.updated()
     for _ in range(4):
-        slid = np.array([moved(ob, name) - before[name] for name in names])
-        assert np.abs(slid[:, [0, 2]]).max() <= 3e-6
-        assert np.abs(slid[:, 1]).max() <= 0.3 + 3e-6
-        assert np.abs(slid[:, 1]).max() > 0.01
+        slides = np.array([moved(ob, name) - before[name] for name in names])
+        assert np.abs(slides[:, [0, 2]]).max() <= 3e-6
+        assert np.abs(slides[:, 1]).max() <= 0.3 + 3e-6
+        assert np.abs(slides[:, 1]).max() > 0.01
         gap = np.linalg.norm(rigs.tail(ob, names[-1]) - rigs.position(target))
         assert chain.residual == pytest.approx(gap, abs=5e-6)
         if turns_along:
@@ -123,14 +123,14 @@ def test_zeros_elsewhere_than_rest_do_not_turn_the_slide(relative_to):
 HOME = (0.05, 0.1, -0.07)
 
 
-def robot_from_home(**settings):
+def make_robot_from_home(**settings):
     ob, target, chain = robot(mute=True, **settings)
     rigs.change(ob.pose.bones["Bone.2"], location=HOME)
     rigs.change(chain, mute=False)
     return ob, target, chain
 
 
-def arm(ob):
+def arm_location(ob):
     return locations(ob)[2]
 
 
@@ -139,27 +139,27 @@ WAYS = {"mute": True, "bone": "Bone.1", "use_limits": False, "joints[2].use_slid
 
 @pytest.mark.parametrize("way", [*WAYS, "remove", "restore", "joint_remove"])
 def test_letting_go_gives_the_location_back(way):
-    ob, _, chain = robot_from_home()
-    assert abs(arm(ob)[1] - HOME[1]) > 0.01
+    ob, _, chain = make_robot_from_home()
+    assert abs(arm_location(ob)[1] - HOME[1]) > 0.01
     chain.active_joint_index = 2
     rigs.let_go(ob, way, WAYS.get(way))
-    np.testing.assert_array_equal(arm(ob), np.float32(HOME))
+    np.testing.assert_array_equal(arm_location(ob), np.float32(HOME))
     if way == "mute":
         ob.pose.bones["Bone.2"].location.z = 0.3
         chain.target.location.x += 0.1
         rigs.updated()
-        np.testing.assert_array_equal(arm(ob), np.float32((*HOME[:2], 0.3)))
+        np.testing.assert_array_equal(arm_location(ob), np.float32((*HOME[:2], 0.3)))
     if way not in ("remove", "bone"):
         chain = ob.chain_ik.chains[0]
         chain.mute, chain.use_limits = False, True
         if way == "joint_remove":
             give(chain, "Bone.2", "FIXED", slide_min=LOW, slide_max=HIGH)
         rigs.change(chain.joints[2], use_slide=True)
-        assert abs(arm(ob)[1] - HOME[1]) > 0.01
+        assert abs(arm_location(ob)[1] - HOME[1]) > 0.01
 
 
-def test_a_bone_that_begins_to_slide_keeps_what_it_holds_as_its_home():
-    ob, target, chain = robot_from_home()
+def test_a_bone_that_begins_to_slide_keeps_its_location_as_its_home():
+    ob, target, chain = make_robot_from_home()
     assert '"location"' in chain.stored_pose
     rigs.change(ob.pose.bones["Bone.1"], location=(0.0, 0.02, 0.0))
     joint = chain.joints[1]
@@ -171,7 +171,7 @@ def test_a_bone_that_begins_to_slide_keeps_what_it_holds_as_its_home():
     np.testing.assert_array_equal(locations(ob), np.float32([(0, 0, 0), (0, 0.02, 0), HOME]))
 
 
-def test_what_a_user_moves_is_followed_but_for_the_slide_itself():
+def test_locations_that_a_user_changes_are_used_except_the_slide_itself():
     ob, _, chain = robot()
     arm_bone, shoulder = ob.pose.bones["Bone.2"], ob.pose.bones["Bone.1"]
     before = arm_bone.location.y
@@ -191,7 +191,7 @@ def test_what_a_user_moves_is_followed_but_for_the_slide_itself():
 
 
 @pytest.mark.parametrize(("start_from", "is_nla"), [("KEYED", True), ("REST", False)])
-def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
+def test_slides_start_from_the_keyed_locations_of_the_frame(start_from, is_nla):
     ob, target, chain = robot(mute=True, start_from=start_from)
     path = 'pose.bones["Bone.2"].location'
     rigs.key(ob, path, {1: (0.0, 0.0, 0.0), 11: (0.0, 0.4, 0.0)})
@@ -202,20 +202,20 @@ def test_keyed_locations_are_what_a_frame_slides_from(start_from, is_nla):
     for frame, home in ((1, 0.0), (6, 0.2), (11, 0.4), (6, 0.2)):
         target.location = place(5.0)
         rigs.go_to(frame)
-        assert arm(ob)[1] == pytest.approx(home + HIGH, abs=1e-6)
+        assert arm_location(ob)[1] == pytest.approx(home + HIGH, abs=1e-6)
         rigs.change(target, location=place(home + 0.1))
         assert_lands(ob, chain)
     rigs.change(chain, influence=0.0)
     rigs.go_to(11)
-    assert arm(ob)[1] == pytest.approx(0.4)
+    assert arm_location(ob)[1] == pytest.approx(0.4)
     rigs.change(chain, mute=True)
     rigs.go_to(6)
-    assert arm(ob)[1] == pytest.approx(0.2)
+    assert arm_location(ob)[1] == pytest.approx(0.2)
     if not is_nla:
         assert [curve.data_path for curve in rigs.curves_of(ob)] == [path] * 3
 
 
-def test_a_locked_location_stays_and_says_so():
+def test_a_locked_location_stays_and_the_status_says_so():
     ob, _, chain = robot()
     arm_bone = ob.pose.bones["Bone.2"]
     rigs.change(arm_bone, lock_location=(True, False, True))
@@ -234,5 +234,5 @@ def test_copying_joints_from_bones_keeps_slides():
     ob.pose.bones["Bone.1"].use_ik_limit_x = True
     bpy.context.view_layer.objects.active = ob
     bpy.ops.pose.chain_ik_joints_copy()
-    kept = {joint.bone: (joint.use_slide, joint.slide_min) for joint in chain.joints}
-    assert kept == {"Bone.1": (False, 0.0), "Bone.2": (True, np.float32(LOW))}
+    slides = {joint.bone: (joint.use_slide, joint.slide_min) for joint in chain.joints}
+    assert slides == {"Bone.1": (False, 0.0), "Bone.2": (True, np.float32(LOW))}

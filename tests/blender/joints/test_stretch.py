@@ -1,6 +1,6 @@
 """Stretch: bones with an IK Stretch grow to targets out of reach, whatever they inherit.
 
-What they start from, what is left alone, and what is given back.
+Also the scales that they start from, leave alone and restore.
 """
 
 import numpy as np
@@ -14,15 +14,15 @@ pytestmark = pytest.mark.slow
 
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
-# How far lengths may be off where limited bones shear each other; see docs/behaviour.md.
-SHEARED = {"FULL": 0.01, "NONE": 2e-5}
+# Relative errors of lengths where limited bones shear each other; see docs/behaviour.md.
+LENGTH_ERRORS = {"FULL": 0.01, "NONE": 2e-5}
 DIRECTION = np.array([0.36, 0.48, 0.8])
 REACHED = 2e-5
-"""How far a reached target may be: default tolerance, and float32 on scales and rotations."""
+"""Distance to a target that is reached: the default tolerance, and float32 in the channels."""
 
 
-def stretchy(count=3, share=0.5, inherited="FULL", **settings):
-    """Return a rig whose bones may all stretch, its target, and its chain; targets out of reach."""
+def make_stretchy(count=3, share=0.5, inherited="FULL", **settings):
+    """Return a rig whose bones may all stretch, its target out of reach, and its chain."""
     ob = rigs.make_rig(rigs.zigzag(count))
     for bone in ob.pose.bones:
         bone.ik_stretch = share
@@ -52,7 +52,7 @@ def assert_lands(ob, chain, target, scale=1.0):
 @pytest.mark.parametrize("inherited", INHERITED)
 @pytest.mark.parametrize("is_mirrored", [False, True])
 def test_the_effector_lands_on_the_target_whatever_bones_inherit(inherited, is_mirrored):
-    ob, target, chain = stretchy(inherited=inherited, use_keep_volume=is_mirrored)
+    ob, target, chain = make_stretchy(inherited=inherited, use_keep_volume=is_mirrored)
     if is_mirrored:
         ob.scale, ob.rotation_mode = (-1.0, 1.0, 1.0), "QUATERNION"
         rigs.change(ob, rotation_quaternion=Quaternion((1, 2, 3, 4)).normalized())
@@ -69,27 +69,27 @@ def test_every_solver_stretches_with_a_soft_distance_or_stops_where_that_says(
     solver, has_pole, scale
 ):
     count = 2 if solver == "TWO_BONE" else 4
-    ob, target, chain = stretchy(count, solver=solver, tolerance=1e-6 * scale)
+    ob, target, chain = make_stretchy(count, solver=solver, tolerance=1e-6 * scale)
     ob.scale, reach, tip = (scale, scale, scale), count * scale, f"Bone.{count - 1}"
     if has_pole:
         chain.pole_target = rigs.make_empty("Pole", (0.0, -5.0, 1.0))
     for soft in (0.0, 0.3 * scale):
         chain.soft_distance = soft
         for distance in np.multiply((0.8, 0.95, 0.999, 1.001, 2.0), reach):
-            beyond = distance - reach + soft
-            near = reach - soft * np.exp(-beyond / soft) if soft else reach
-            near = near if beyond > 0.0 else distance
+            excess = distance - reach + soft
+            span = reach - soft * np.exp(-excess / soft) if soft else reach
+            span = span if excess > 0.0 else distance
             target.location = distance * DIRECTION
             for chain.use_stretch in (True, False):
                 rigs.updated()
                 if chain.use_stretch:
                     assert_lands(ob, chain, target, max(1.0, scale))
-                    # As much as keeps the pose that the soft distance alone would give, larger.
-                    np.testing.assert_allclose(lengths(ob), scale * distance / near, rtol=2e-5)
+                    # All bones grow alike: the pose of the soft distance alone is scaled up.
+                    np.testing.assert_allclose(lengths(ob), scale * distance / span, rtol=2e-5)
                     continue
-                assert_positions_close(rigs.tail(ob, tip), near * DIRECTION, 1e-5 * reach)
-                assert chain.residual == pytest.approx(distance - near, abs=1e-5 * reach)
-                if near == distance:
+                assert_positions_close(rigs.tail(ob, tip), span * DIRECTION, 1e-5 * reach)
+                assert chain.residual == pytest.approx(distance - span, abs=1e-5 * reach)
+                if span == distance:
                     assert chain.status.startswith("Reached"), chain.status
                 elif distance < reach:
                     assert "short of the target by the soft distance" in chain.status
@@ -98,7 +98,7 @@ def test_every_solver_stretches_with_a_soft_distance_or_stops_where_that_says(
 
 
 def test_bones_grow_by_length_and_the_square_of_their_ik_stretch():
-    ob, target, chain = stretchy(4)
+    ob, target, chain = make_stretchy(4)
     shares = (0.2, 0.0, 1.0, 0.5)
     for bone, share in zip(ob.pose.bones, shares, strict=True):
         bone.ik_stretch = share
@@ -108,25 +108,25 @@ def test_bones_grow_by_length_and_the_square_of_their_ik_stretch():
     np.testing.assert_allclose(lengths(ob), 1.0 + 1.6 * weights / weights.sum(), rtol=2e-5)
 
 
-def test_volume_is_kept_where_asked_for():
-    ob, _, chain = stretchy(inherited="NONE", use_keep_volume=True)
-    grown = scales(ob)
-    np.testing.assert_allclose(grown[:, 1], 1.4, rtol=1e-5)
-    np.testing.assert_allclose(grown[:, [0, 2]], 1.4**-0.5, rtol=1e-5)
+def test_volume_is_kept_only_with_keep_volume():
+    ob, _, chain = make_stretchy(inherited="NONE", use_keep_volume=True)
+    scale = scales(ob)
+    np.testing.assert_allclose(scale[:, 1], 1.4, rtol=1e-5)
+    np.testing.assert_allclose(scale[:, [0, 2]], 1.4**-0.5, rtol=1e-5)
     rigs.change(chain, use_keep_volume=False)
-    np.testing.assert_allclose(scales(ob), [[1.0, grown[0, 1], 1.0]] * 3, rtol=1e-5)
+    np.testing.assert_allclose(scales(ob), [[1.0, scale[0, 1], 1.0]] * 3, rtol=1e-5)
 
 
 @pytest.mark.parametrize("inherited", ["FULL", "NONE"])
 def test_limited_joints_stretch_and_keep_their_limits(inherited):
-    ob, target, chain = stretchy(3, inherited=inherited)
+    ob, target, chain = make_stretchy(3, inherited=inherited)
     rigs.limit_bones(ob, x=(-1.0, 1.0), z=(-1.0, 1.0))
     rng = make_rng(5)
     for share in (0.9, 1.05, 1.5, 3.0):
         rigs.change(target, location=share * 3.0 * (DIRECTION + rng.uniform(-0.1, 0.1, 3)))
         assert_lands(ob, chain, target)
-        wanted = max(1.0, np.linalg.norm(target.location) / 3.0)
-        np.testing.assert_allclose(lengths(ob), wanted, rtol=SHEARED[inherited])
+        stretch = max(1.0, np.linalg.norm(target.location) / 3.0)
+        np.testing.assert_allclose(lengths(ob), stretch, rtol=LENGTH_ERRORS[inherited])
         swings = [
             Quaternion(bone.rotation_quaternion).to_swing_twist("Y")[0] for bone in ob.pose.bones
         ]
@@ -135,21 +135,21 @@ def test_limited_joints_stretch_and_keep_their_limits(inherited):
 
 @pytest.mark.parametrize("use_tail", [True, False])
 def test_a_tip_with_a_rotation_keeps_its_length_and_takes_the_rotation(use_tail):
-    ob, target, chain = stretchy(3, inherited="NONE", use_rotation=True, use_tail=use_tail)
+    ob, target, chain = make_stretchy(3, inherited="NONE", use_rotation=True, use_tail=use_tail)
     rigs.change(target, rotation_euler=(0.4, 0.9, -0.3))
     end = (rigs.tail if use_tail else rigs.head)(ob, "Bone.2")
     assert_positions_close(end, rigs.position(target), REACHED)
     assert chain.status.startswith("Reached"), chain.status
     assert lengths(ob)[2] == pytest.approx(1.0, rel=2e-5)
     posed = np.array(rigs.evaluated(ob).pose.bones["Bone.2"].matrix)[:3, :3]
-    wanted = np.array(target.rotation_euler.to_matrix())
-    # Where it hangs on grown bones, its other axes go with these.
+    goal = np.array(target.rotation_euler.to_matrix())
+    # With the tail as the effector, its other axes go with the grown bones.
     axes = slice(1, 2) if use_tail else slice(3)
-    np.testing.assert_allclose(posed[:, axes], wanted[:, axes], atol=2e-5)
+    np.testing.assert_allclose(posed[:, axes], goal[:, axes], atol=2e-5)
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_what_hangs_on_a_bone_that_grows_reaches_at_the_frame_where_it_grows(count):
+def test_a_chain_below_a_bone_that_grows_reaches_at_the_frame_of_the_growth(count):
     ob = rigs.make_rig(rigs.zigzag(6))
     ob.pose.bones["Bone.2"].ik_stretch = 0.5
     carrying = rigs.make_empty(location=rigs.tail(ob, "Bone.2"))
@@ -162,17 +162,17 @@ def test_what_hangs_on_a_bone_that_grows_reaches_at_the_frame_where_it_grows(cou
         assert_lands(ob, chain, target)
 
 
-def test_it_stretches_from_the_scale_that_was_there():
+def test_a_chain_stretches_from_the_scale_of_the_stored_pose():
     ob = rigs.make_rig(rigs.zigzag(3))
-    own = np.array([[1.0, 1.2, 1.0], [0.8, 0.9, 1.1], [1.0, 1.0, 1.0]])
-    for bone, scale in zip(ob.pose.bones, own, strict=True):
+    start = np.array([[1.0, 1.2, 1.0], [0.8, 0.9, 1.1], [1.0, 1.0, 1.0]])
+    for bone, scale in zip(ob.pose.bones, start, strict=True):
         bone.ik_stretch, bone.scale, bone.bone.inherit_scale = 0.3, scale, "NONE"
     target, chain = rigs.follow(ob, "Bone.2", (2.0, 2.0, 4.0), use_stretch=True)
     rigs.updated()
     assert_lands(ob, chain, target)
-    np.testing.assert_allclose(scales(ob)[:, 1] / own[:, 1], np.sqrt(24.0) / 3.1, rtol=1e-5)
+    np.testing.assert_allclose(scales(ob)[:, 1] / start[:, 1], np.sqrt(24.0) / 3.1, rtol=1e-5)
     rigs.change(target, location=2.0 * DIRECTION)
-    np.testing.assert_array_equal(scales(ob), own.astype(np.float32))
+    np.testing.assert_array_equal(scales(ob), start.astype(np.float32))
 
 
 WAYS = {"mute": True, "use_stretch": False, "chain_count": 1}
@@ -180,7 +180,7 @@ WAYS = {"mute": True, "use_stretch": False, "chain_count": 1}
 
 @pytest.mark.parametrize("way", [*WAYS, "remove", "restore"])
 def test_letting_go_gives_the_scale_back(way):
-    ob, target, chain = stretchy()
+    ob, target, chain = make_stretchy()
     rest = rigs.rotations(rigs.make_rig(rigs.zigzag(3), name="Fresh"))
     rigs.let_go(ob, way, WAYS.get(way))
     if way == "chain_count":
@@ -210,7 +210,7 @@ def test_a_stored_pose_without_scales_still_loads():
 
 
 def test_locked_scale_channels_are_left_alone():
-    ob, target, chain = stretchy(inherited="FULL", use_keep_volume=True)
+    ob, target, chain = make_stretchy(inherited="FULL", use_keep_volume=True)
     ob.pose.bones["Bone.1"].lock_scale = (False, True, False)
     ob.pose.bones["Bone.2"].lock_scale = (True, False, True)
     for bone in ob.pose.bones:
@@ -222,8 +222,8 @@ def test_locked_scale_channels_are_left_alone():
     assert_lands(ob, chain, target)
 
 
-def test_keyed_scales_are_what_a_frame_starts_from():
-    ob, target, chain = stretchy(2, inherited="NONE")
+def test_stretches_start_from_the_keyed_scales_of_the_frame():
+    ob, target, chain = make_stretchy(2, inherited="NONE")
     rigs.change(chain, mute=True)
     rigs.key(ob, 'pose.bones["Bone.0"].scale', {1: (1.0, 1.0, 1.0), 11: (1.0, 2.0, 1.0)})
     rigs.go_to(1)

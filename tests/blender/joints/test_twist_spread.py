@@ -1,6 +1,6 @@
-"""Twist spread: bones along a forearm share the hand's turn, as Blender evaluates them.
+"""Twist spread: evaluated bones along a forearm share the hand's turn.
 
-What is stored and keyed of it, and where *Set Up Limbs* switches it on.
+Also the stored pose, the keys, and the rigs where *Set Up Limbs* switches it on.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from tests.blender.setups.twisted_rigs import (
 )
 from tests.helpers import make_rng
 
-# How far along the forearm bones begin; by which bone turns are counted.
+# Where bones begin along the forearm, as shares of its length; turns count from the first one.
 SHARES = {
     "DEF-hand.L": {"DEF-forearm.L": 0.0, "DEF-forearm.L.001": 0.5, "DEF-hand.L": 1.0},
     "hand_l": {
@@ -37,9 +37,9 @@ SHARES = {
         "hand_l": 1.0,
     },
 }
-# Radians, and shares of the arm's length: float32 matrices and channels.
-TURNED = 5e-6
-UNMOVED = 2.5e-7
+# Errors of float32 matrices and channels: twists in radians, heads as shares of their places.
+MAX_TWIST_ERROR = 5e-6
+MAX_SHIFT = 2.5e-7
 FOREARM = np.subtract(WRIST, ELBOW)
 
 
@@ -50,25 +50,25 @@ def twists(ob: bpy.types.Object) -> dict[str, float]:
 
 
 def stiffen(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> None:
-    """Have the bones of one segment stay in line, as people limit them."""
+    """Keep the bones of each segment in line, by hinges about their length, as users do."""
     for bone in ("DEF-upper_arm.L.001", "DEF-forearm.L.001"):
         if bone in ob.pose.bones:
             give(chain, bone, "HINGE_Y")
     rigs.updated()
 
 
-def assert_spread(ob: bpy.types.Object, tolerance: float = TURNED) -> None:
+def assert_spread(ob: bpy.types.Object, tolerance: float = MAX_TWIST_ERROR) -> None:
     """Check that the bones along the forearm have their shares of the hand's turn."""
-    shares, found = SHARES[hand_of(ob)], twists(ob)
+    shares, turns = SHARES[hand_of(ob)], twists(ob)
     for bone, share in shares.items():
-        assert found[bone] == pytest.approx(share * found[hand_of(ob)], abs=tolerance), bone
+        assert turns[bone] == pytest.approx(share * turns[hand_of(ob)], abs=tolerance), bone
 
 
 def assert_unmoved(after: dict[str, np.ndarray], before: dict[str, np.ndarray]) -> None:
-    """Check heads of all bones but those that have no place on the limb, and the hand's turn."""
+    """Check that no head has moved, and that hand and finger have not turned."""
     for name, matrix in before.items():
         gap = np.linalg.norm(after[name][:3, 3] - matrix[:3, 3])
-        assert gap <= UNMOVED * np.linalg.norm(matrix[:3, 3]), name
+        assert gap <= MAX_SHIFT * np.linalg.norm(matrix[:3, 3]), name
         if "hand" in name or "finger" in name:
             np.testing.assert_allclose(after[name], matrix, atol=4e-7, err_msg=name)
 
@@ -100,9 +100,9 @@ def test_bones_of_the_forearm_turn_in_proportion_to_where_they_are(bones, scale,
     for angle in np.radians((-170.0, 30.0, 120.0)):
         turn_hand(ob, target, angle, moved=(0.0, 0.0, -0.05))
         rigs.updated()
-        # Where the hand swings far from the forearm, float32 tells its twist less well.
+        # A hand that swings far from the forearm has a less exact twist in float32.
         assert_spread(ob, 2e-5)
-        # The elbow bends a little, so that the hand swings.
+        # The elbow bends a little, so the hand swings too: the twist is not exactly the angle.
         assert scale != (1, 1, 1) or twists(ob)[hand_of(ob)] == pytest.approx(angle, abs=0.2)
 
 
@@ -191,7 +191,7 @@ def test_in_a_tree_segments_that_others_share_stay():
     [(("thigh.L", "shin.L", "foot.L"), 0.0), (("leg.1", "leg.2", "foot"), 0.02)],
     ids=["straight knee", "bent line"],
 )
-def test_a_knee_is_no_middle_of_a_segment(names, bend):
+def test_a_knee_is_not_the_middle_of_a_segment(names, bend):
     joints = [(0, 0, 1), (0, -bend, 0.5), (0, 0, 0), (0, -0.2, 0)]
     above = ("", *names[:-1])
     bones = dict(zip(names, zip(above, joints[:-1], joints[1:], strict=True), strict=True))
@@ -209,25 +209,25 @@ def test_a_knee_is_no_middle_of_a_segment(names, bend):
 @pytest.mark.parametrize(
     ("how", "value"), [("mute", True), ("influence", 0.0), ("use_twist_spread", False)]
 )
-def test_bones_get_their_own_pose_back(bones, how, value):
+def test_bones_get_their_stored_pose_back(bones, how, value):
     ob, chain, target = make_arm(bones, use_twist_spread=True)
     rigs.change(chain, mute=True)
     rigs.turn_bones(ob)
-    own = rigs.rotations(ob)
+    start = rigs.rotations(ob)
     chain.stored_pose = ""
     chain.mute = False
     turn_hand(ob, target, 2.0, moved=MOVED)
     rigs.updated()
-    changed = [name for name, turn in rigs.rotations(ob).items() if turn != own[name]]
+    changed = [name for name, turn in rigs.rotations(ob).items() if turn != start[name]]
     assert set(changed) >= {name for name in bones if "arm" in name}
     rigs.let_go(ob, how, value)
     if how == "use_twist_spread":
         assert chain.status.startswith("Reached")
         helpers = [name for name in bones if "twist" in name]
-        assert all(rigs.rotations(ob)[name] == own[name] for name in helpers)
+        assert all(rigs.rotations(ob)[name] == start[name] for name in helpers)
         rigs.let_go(ob, "mute", True)
     for name, turn in rigs.rotations(ob).items():
-        assert turn == pytest.approx(own[name], abs=1e-6), name
+        assert turn == pytest.approx(start[name], abs=1e-6), name
 
 
 @RIGS
@@ -247,13 +247,13 @@ def test_baked_keys_show_the_spread(bones):
     assert keyed == {name for name in bones if "arm" in name or "hand" in name}
     shown = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 7)]
     np.testing.assert_allclose(shown, live, atol=4e-6)
-    # From the keys the chain finds the same pose: they are not spread once more.
+    # Solved again from the keys, the pose is the same: the twist is not spread twice.
     ob.chain_ik.chains[0].mute = False
     shown = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 7)]
     np.testing.assert_allclose(shown, live, atol=2e-5)
 
 
-def test_a_driven_twist_bone_is_told():
+def test_a_driven_twist_bone_is_reported():
     ob, chain, _ = make_arm(UNREAL, mode="XYZ", use_twist_spread=True)
     ob.pose.bones["lowerarm_twist_01_l"].driver_add("rotation_euler", 1).driver.expression = "0.1"
     rigs.tagged(ob)

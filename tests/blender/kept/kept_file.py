@@ -1,11 +1,11 @@
-"""The file with every kind of chain, and what its chains do on its frames.
+"""A file with every kind of chain, and the recorded states of its chains at some frames.
 
     python -m tests.blender.kept.kept_file   with the newest Blender
 
-writes the poses beside tests/data/every_kind.blend. Both belong to the commit that they were made
-with. Blender 4.2 made the file, by this module as it stood in commit 7e5a6cdf: all solvers with all
-that a chain or its bones can have, trees, and chains on chains. It is not made anew, as nothing
-would be left to compare with then: what comes later gets a file of its own.
+writes the states beside tests/data/every_kind.blend. File and states belong to one commit. Blender
+4.2 made the file, with this module as of commit 7e5a6cdf: all solvers with all features of chains
+and bones, trees, and chains below chains. Never make it again: old poses are there to compare with.
+New features get a new file.
 """
 
 import json
@@ -26,17 +26,17 @@ from scripts.common.blender_process import run
 from tests.blender.setups import rigs
 from tests.helpers import Array
 
-Seen = dict[str, dict[str, Array]]
-"""By name of the object: ``rotations`` (f, bones, 4) as quaternions, ``others`` (f, bones, 6)
-locations and scales, ``tips`` (f, chains, 3) tails of tip bones in the world, ``misses``
-(f, chains) the residuals, and ``poses`` (f, bones, 4, 4), which are not recorded."""
+States = dict[str, dict[str, Array]]
+"""By object name: ``rotations`` (f, bones, 4) quaternions, ``others`` (f, bones, 6) locations and
+scales, ``tips`` (f, chains, 3) tails of tip bones in world space, ``misses`` (f, chains)
+residuals, and ``poses`` (f, bones, 4, 4), which are not recorded."""
 
 ROOT = Path(__file__).parents[3]
 FILE, POSES = (ROOT / "tests" / "data" / f"every_kind.{end}" for end in ("blend", "json"))
-PLAYED = range(1, 8)
-RECORDED = (2, 5, 7)
-APART = RECORDED[::2]
-"""Of chains whose pose does not depend on the frame before."""
+ALL_FRAMES = range(1, 8)
+RECORDED_FRAMES = (2, 5, 7)
+SINGLE_FRAMES = RECORDED_FRAMES[::2]
+"""Frames of the chains whose pose does not depend on the frame before."""
 DIGITS = 7
 STRETCH = "A straight chain tells its bend by the root of what float32 rounds off."
 ONLY_TIPS = {
@@ -53,43 +53,43 @@ ONLY_TIPS = {
         "Was solved as if it did, again and again, and now as it is: another pose that reaches."
     ),
 }
-"""Kinds whose rotations need not be the same, and why only their tips have to stand as before."""
+"""Kinds that may turn differently while their tips stay, with the reason for each."""
 UNMOVED = (0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
 
 
-def play() -> Seen:
-    """Play the file, and return what each kind did on the frames that are recorded.
+def play() -> States:
+    """Play the file, and return the states of each kind at the recorded frames.
 
-    All frames are played only of chains whose pose depends on the frame before.
+    Only chains whose pose depends on the frame before are played at all frames.
     """
-    found = seen(open_file(), APART) | seen(open_file(has_history=True), PLAYED)
-    return dict(sorted(found.items()))
+    states = read(open_file(), SINGLE_FRAMES) | read(open_file(has_history=True), ALL_FRAMES)
+    return dict(sorted(states.items()))
 
 
 def open_file(*, has_history: bool = False) -> list[str]:
-    """Open the file, keep the armature objects with or without a history, return their names."""
+    """Open the file, keep only armature objects with or without a history; return their names."""
     bpy.ops.wm.open_mainfile(filepath=str(FILE))
     owners = [ob for ob in bpy.data.objects if ob.type == "ARMATURE" and ob.chain_ik.chains]
-    kept = [ob.name for ob in owners if any(map(goes_on, ob.chain_ik.chains)) == has_history]
-    bpy.data.batch_remove([ob for ob in owners if ob.name not in kept])
-    return kept
+    names = [ob.name for ob in owners if any(map(has_memory, ob.chain_ik.chains)) == has_history]
+    bpy.data.batch_remove([ob for ob in owners if ob.name not in names])
+    return names
 
 
-def goes_on(chain: bpy.types.PropertyGroup) -> bool:
+def has_memory(chain: bpy.types.PropertyGroup) -> bool:
     """Return whether the pose of a chain depends on the one before."""
     return chain.start_from == "CURRENT" or chain_spec(chain).depends_on_time
 
 
-def seen(names: Sequence[str], frames: Sequence[int]) -> Seen:
-    """Visit frames in this order, and return what objects do on those that are recorded."""
-    states: dict[int, list[dict[str, Any]]] = {}
+def read(names: Sequence[str], frames: Sequence[int]) -> States:
+    """Set frames in this order, and return the states of objects at the recorded ones."""
+    rows_by_frame: dict[int, list[dict[str, Any]]] = {}
     for frame in frames:
         depsgraph = rigs.go_to(frame)
-        if frame in RECORDED:
-            states[frame] = [_state(bpy.data.objects[name], depsgraph) for name in names]
-    by_frame = [states[frame] for frame in sorted(states)]
+        if frame in RECORDED_FRAMES:
+            rows_by_frame[frame] = [_state(bpy.data.objects[name], depsgraph) for name in names]
+    by_frame = [rows_by_frame[frame] for frame in sorted(rows_by_frame)]
     return {
-        name: {key: np.array([each[i][key] for each in by_frame]) for key in by_frame[0][i]}
+        name: {key: np.array([row[i][key] for row in by_frame]) for key in by_frame[0][i]}
         for i, name in enumerate(names)
     }
 
@@ -106,44 +106,44 @@ def _state(ob: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> dict[str, An
 
 
 def rotation_of(bone: bpy.types.PoseBone) -> Array:
-    """Return what a bone's rotation channels say, wxyz."""
+    """Return the rotation in a bone's channels as a unit quaternion, wxyz."""
     if bone.rotation_mode == "QUATERNION":
-        found = Quaternion(bone.rotation_quaternion).normalized()
+        rotation = Quaternion(bone.rotation_quaternion).normalized()
     elif bone.rotation_mode == "AXIS_ANGLE":
         angle, *axis = bone.rotation_axis_angle
-        found = Quaternion(axis, angle)
+        rotation = Quaternion(axis, angle)
     else:
-        found = bone.rotation_euler.to_quaternion()
-    return np.array(found)
+        rotation = bone.rotation_euler.to_quaternion()
+    return np.array(rotation)
 
 
 def record() -> None:
     lines = []
-    for name, found in play().items():
-        del found["poses"]
-        if np.array_equal(found["others"], np.broadcast_to(UNMOVED, found["others"].shape)):
-            del found["others"]
-        # Adding zero: there is no minus zero then.
-        rows = {key: (np.round(rows, DIGITS) + 0.0).tolist() for key, rows in found.items()}
+    for name, arrays in play().items():
+        del arrays["poses"]
+        if np.array_equal(arrays["others"], np.broadcast_to(UNMOVED, arrays["others"].shape)):
+            del arrays["others"]
+        # Adding zero turns minus zero into zero.
+        rows = {key: (np.round(rows, DIGITS) + 0.0).tolist() for key, rows in arrays.items()}
         lines.append(f"{json.dumps(name)}: {json.dumps(rows, separators=(',', ':'))}")
     POSES.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def recorded() -> Seen:
-    """Return what the chains did when the file was made, as `play` does."""
-    kept = json.loads(POSES.read_text(encoding="utf-8"))
-    found = {
+def read_recorded() -> States:
+    """Return the recorded states, in the form of `play`."""
+    table = json.loads(POSES.read_text(encoding="utf-8"))
+    states = {
         name: {key: np.array(rows) for key, rows in all_rows.items()}
-        for name, all_rows in kept.items()
+        for name, all_rows in table.items()
     }
-    for rows in found.values():
+    for rows in states.values():
         count = rows["rotations"].shape[:2]
         rows.setdefault("others", np.broadcast_to(UNMOVED, (*count, len(UNMOVED))))
-    return found
+    return states
 
 
-def seen_elsewhere(frames: Sequence[int], folder: Path) -> Seen:
-    """Return what a new process sees on frames of the file, in this order."""
+def read_elsewhere(frames: Sequence[int], folder: Path) -> States:
+    """Return the states that a new process reads at frames of the file, in this order."""
     out = folder / "seen"
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n"
     code += f"from tests.blender.kept import kept_file\nkept_file.note({str(out)!r}, {frames!r})"
@@ -155,9 +155,9 @@ def seen_elsewhere(frames: Sequence[int], folder: Path) -> Seen:
 
 
 def note(out: str, frames: Sequence[int]) -> None:
-    """Note what is seen for another process."""
+    """Write the states at frames to a file, for another process."""
     blender_ik_addon.register()
-    run(lambda: Path(out).write_bytes(pickle.dumps(seen(open_file(), frames))))
+    run(lambda: Path(out).write_bytes(pickle.dumps(read(open_file(), frames))))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Keys, drivers and keying sets stay with their chains when others are removed, or keep these."""
+"""Keys, drivers and keying sets that stay with their chains when other chains are removed."""
 
 from collections.abc import Callable
 from functools import partial
@@ -32,7 +32,7 @@ remove = bpy.ops.pose.chain_ik_remove
 
 
 def key_by_name(ob: bpy.types.Object, index: int, name: str) -> None:
-    """Key the weight of a chain, and address it by its name."""
+    """Key the weight of a chain, with a path that has its name."""
     rigs.key(ob, f"chain_ik.chains[{index}].weight", {1: 0.5})
     rigs.curves_of(ob)[-1].data_path = f'chain_ik.chains["{name}"].weight'
 
@@ -42,22 +42,22 @@ def test_keys_follow_and_those_of_the_removed_chain_go(name):
     ob = make_limbs()
     action = key_chains(ob)
     rigs.key(ob, 'pose.bones["Left.0"].location', {1: (0.5, 0.0, 0.0)})
-    bones = {path: value for path, value in keyed(action).items() if path.startswith("pose")}
-    assert len(bones) == 3
+    bone_keys = {path: value for path, value in keyed(action).items() if path.startswith("pose")}
+    assert len(bone_keys) == 3
     activate(ob, NAMES.index(name))
     rigs.go_to(2)
     press(remove)
-    # It is solved by its own keys in the same update: only the right chain has all influence.
+    # The same update solves it by its keys: only the right chain has an influence of one.
     if name != "Right":
         gap = rigs.tail(ob, "Right.1") - rigs.position(bpy.data.objects["Right Target"])
         assert np.linalg.norm(gap) < rigs.REACHED
-    left = {each: value for each, value in INFLUENCES.items() if each != name}
+    left = {key: value for key, value in INFLUENCES.items() if key != name}
     assert played(ob) == left
     expected = {f"chain_ik.chains[{i}].influence": value for i, value in enumerate(left.values())}
-    assert keyed(action) == expected | bones
+    assert keyed(action) == expected | bone_keys
 
 
-def test_settings_of_a_force_and_paths_by_name_follow_as_well_and_to_no_other_of_that_name():
+def test_force_settings_and_paths_by_name_follow_too_but_to_no_other_chain_of_that_name():
     ob = make_limbs()
     rigs.key(ob, "chain_ik.chains[1].force.gravity", {1: 0.5})
     rigs.key(ob, "chain_ik.chains[2].force.gravity", {1: 0.75})
@@ -74,13 +74,13 @@ def test_settings_of_a_force_and_paths_by_name_follow_as_well_and_to_no_other_of
     assert 'chain_ik.chains["Left"].weight' not in keyed(ob.animation_data.action)
 
 
-def to_unused_strip(ob: bpy.types.Object) -> None:
+def move_to_unused_strip(ob: bpy.types.Object) -> None:
     strip_of(ob).mute = True
     ob.animation_data.nla_tracks[0].mute = True
     ob.animation_data.use_nla = False
 
 
-def to_three_strips(ob: bpy.types.Object) -> None:
+def move_to_three_strips(ob: bpy.types.Object) -> None:
     first = strip_of(ob)
     for start in (40, 80):
         strip = ob.animation_data.nla_tracks[0].strips.new("More", start, first.action)
@@ -88,7 +88,7 @@ def to_three_strips(ob: bpy.types.Object) -> None:
             strip.action_slot = first.action_slot
 
 
-def to_strip_in_a_meta_strip(ob: bpy.types.Object) -> None:
+def move_to_meta_strip(ob: bpy.types.Object) -> None:
     strip_of(ob).select = True
     window = bpy.context.window_manager.windows[0]
     area = window.screen.areas[0]
@@ -99,7 +99,7 @@ def to_strip_in_a_meta_strip(ob: bpy.types.Object) -> None:
     assert [strip.type for strip in ob.animation_data.nla_tracks[0].strips] == ["META"]
 
 
-def behind_tweak_mode(ob: bpy.types.Object) -> None:
+def move_behind_tweak_mode(ob: bpy.types.Object) -> None:
     data = ob.animation_data
     data.nla_tracks.new().strips.new("Other", 1, bpy.data.actions.new("Other"))
     data.use_tweak_mode = True
@@ -109,10 +109,10 @@ def behind_tweak_mode(ob: bpy.types.Object) -> None:
 PLACES: dict[str, Callable[[bpy.types.Object], object]] = {
     "active": lambda ob: None,
     "strip": strip_of,
-    "unused strip": to_unused_strip,
-    "three strips": to_three_strips,
-    "strip in a meta strip": to_strip_in_a_meta_strip,
-    "behind tweak mode": behind_tweak_mode,
+    "unused strip": move_to_unused_strip,
+    "three strips": move_to_three_strips,
+    "strip in a meta strip": move_to_meta_strip,
+    "behind tweak mode": move_behind_tweak_mode,
 }
 
 
@@ -128,13 +128,13 @@ def test_keys_follow_wherever_the_object_holds_their_action(place):
     }
 
 
-def share_action(ob: bpy.types.Object, *names: str, own_slot: bool = False) -> bpy.types.Object:
-    """Return another rig that plays the same action, and where wanted a slot of its own."""
+def share_action(ob: bpy.types.Object, *names: str, use_new_slot: bool = False) -> bpy.types.Object:
+    """Return another rig that plays the same action, optionally a new slot of it."""
     other = make_limbs("Other", *names)
     action = ob.animation_data.action
-    slot = action.slots.new(id_type="OBJECT", name="Other") if own_slot else None
+    slot = action.slots.new(id_type="OBJECT", name="Other") if use_new_slot else None
     give_action(other, action, slot)
-    if own_slot:
+    if use_new_slot:
         key_chains(other)
     activate(ob, 0)
     return other
@@ -144,9 +144,9 @@ def share_action(ob: bpy.types.Object, *names: str, own_slot: bool = False) -> b
 def test_keys_of_another_slot_stay_as_they_are():
     ob = make_limbs()
     action = key_chains(ob)
-    other = share_action(ob, own_slot=True)
+    other = share_action(ob, use_new_slot=True)
     press(remove)
-    slots = [each.animation_data.action_slot for each in (ob, other)]
+    slots = [owner.animation_data.action_slot for owner in (ob, other)]
     assert [len(keyed(action, slot)) for slot in slots] == [2, 3]
     assert played(ob) == {"Right": 1.0, "Tail": 0.25}
     assert played(other) == INFLUENCES
@@ -212,7 +212,7 @@ def test_the_active_chain_stays_active_when_another_one_is_removed(active, then)
     assert ob.chain_ik.chains[then].name == NAMES[active]
 
 
-def test_keys_that_wait_for_a_new_chain_are_told_and_not_deleted(capfd):
+def test_keys_that_wait_for_a_new_chain_are_reported_and_not_deleted(capfd):
     ob = make_limbs()
     key_chains(ob, Left=0.5, Tail=0.25)
     press(remove)
@@ -220,7 +220,7 @@ def test_keys_that_wait_for_a_new_chain_are_told_and_not_deleted(capfd):
     assert played(ob) == {"Right": 1.0, "Tail": 0.25, "Left.1": 1.0}
     assert "of a removed chain" not in capfd.readouterr().out
     for index in (2, 1):
-        ob.chain_ik.chains.remove(index)  # as a script may, which leaves the keys behind
+        ob.chain_ik.chains.remove(index)  # Scripts may do this: it leaves the keys behind.
     keys = keyed(ob.animation_data.action)
     press(add, bone="Tail.1")
     assert keyed(ob.animation_data.action) == keys
@@ -235,7 +235,7 @@ NODE = 'nodes["Exposure"].inputs[1].default_value'
 
 
 def make_node_tree() -> bpy.types.ID:
-    """Return the nodes of the compositor, which no list of data holds before Blender 5.0."""
+    """Return the node tree of the compositor; before Blender 5.0 no list of data contains it."""
     scene = bpy.context.scene
     if hasattr(scene, "compositing_node_group"):
         tree = bpy.data.node_groups.new("Reader", "CompositorNodeTree")
@@ -253,7 +253,7 @@ def test_drivers_follow_on_both_ends_and_those_of_the_removed_chain_go():
         ob.driver_add(f"chain_ik.chains[{index}].influence").driver.expression = str(value)
     bone = ob.driver_add('pose.bones["Left.0"].location', 0)
     ob.chain_ik.chains[1].weight = 0.75
-    # One that goes with its chain, though it reads one that moves.
+    # The driver of a removed chain goes too, though it reads a chain whose index changes.
     for index in (2, 0):
         read_by(ob, f"chain_ik.chains[{index}].weight", ob, "chain_ik.chains[1].weight")
     read_by(reader, "location", ob, "chain_ik.chains[2].weight", 0)
@@ -288,8 +288,8 @@ def test_a_driver_that_reads_the_removed_chain_reads_no_other_one_and_says_so(pa
     press(remove)
     assert not curve.driver.is_valid
     assert 'chain_ik.chains["Left' in source_of(curve)
-    told = capfd.readouterr().out
-    assert "Drivers of Reader read what was removed: give them something else to read." in told
+    output = capfd.readouterr().out
+    assert "Drivers of Reader read what was removed: give them something else to read." in output
 
 
 def test_a_keying_set_keys_the_same_chains_as_before():
@@ -300,18 +300,18 @@ def test_a_keying_set_keys_the_same_chains_as_before():
     other = paths.add(make_limbs("Other"), "chain_ik.chains[1].influence")
     activate(ob, 1)
     press(remove)
-    told = [path.data_path for path in paths if path.id == ob]
-    assert told == ["chain_ik.chains[0].influence", "chain_ik.chains[1].influence"]
+    keyed_paths = [path.data_path for path in paths if path.id == ob]
+    assert keyed_paths == ["chain_ik.chains[0].influence", "chain_ik.chains[1].influence"]
     assert other.data_path == "chain_ik.chains[1].influence"
 
 
-def notes() -> list[object]:
-    """Return the keys, the drivers and what these read, wherever they are; names only."""
+def read_names() -> list[object]:
+    """Return keys, drivers and their sources, chains and joints, all by name."""
     ob, reader = bpy.data.objects["Rig"], bpy.data.objects["Reader"]
     joints = [joint.bone for chain in ob.chain_ik.chains for joint in chain.joints]
     curves = [*ob.animation_data.drivers, *reader.animation_data.drivers]
     driven = sorted((curve.data_path, source_of(curve)) for curve in curves)
-    # Poses are left out: they may differ by the float32 noise of solving once more.
+    # Poses are left out: another solve may change them by the noise of float32.
     chains = {name: value for name, value in state().items() if name.endswith("chains")}
     return [driven, chains, played(ob), keyed(ob.animation_data.action), joints]
 
@@ -330,17 +330,17 @@ def test_one_undo_gives_keys_and_drivers_back_and_one_redo_takes_them_again(oper
     read_by(ob, "chain_ik.chains[2].weight", ob, "chain_ik.chains[1].weight")
     read_by(ob, "chain_ik.chains[0].soft_distance", ob, "chain_ik.chains[1].soft_distance")
     bpy.ops.ed.undo_push(message="Made")
-    before = notes()
+    before = read_names()
     press(operator)
-    after = notes()
+    after = read_names()
     assert before[0] != after[0]
     for step, expected in ((bpy.ops.ed.undo, before), (bpy.ops.ed.redo, after)) * 2:
         step()
-        assert notes() == expected
+        assert read_names() == expected
 
 
-def give_joints(ob: bpy.types.Object, *bones: str) -> bpy.types.PropertyGroup:
-    """Give the second chain joints, and have drivers read how far each opens; return the chain."""
+def add_joints(ob: bpy.types.Object, *bones: str) -> bpy.types.PropertyGroup:
+    """Add joints to the second chain, and drivers that read their cone angles; return the chain."""
     activate(ob, 1)
     chain = ob.chain_ik.chains[1]
     reader = rigs.make_empty("Reader")
@@ -351,7 +351,7 @@ def give_joints(ob: bpy.types.Object, *bones: str) -> bpy.types.PropertyGroup:
 
 
 def read_bones(chain: bpy.types.PropertyGroup) -> list[str]:
-    """Return the bone of the joint that each driver reads; empty where it reads none."""
+    """Return the bone of the joint that each driver reads; empty if it reads none."""
     bpy.context.view_layer.update()
     return [
         chain.id_data.path_resolve(source_of(curve).rpartition(".")[0]).bone
@@ -363,7 +363,7 @@ def read_bones(chain: bpy.types.PropertyGroup) -> list[str]:
 
 def test_drivers_read_the_same_joints_after_a_chain_or_a_joint_before_theirs_is_removed():
     ob = make_limbs()
-    give_joints(ob, "Right.1", "Right.0")
+    add_joints(ob, "Right.1", "Right.0")
     activate(ob, 0)
     press(remove)
     (chain, _) = ob.chain_ik.chains
@@ -374,19 +374,19 @@ def test_drivers_read_the_same_joints_after_a_chain_or_a_joint_before_theirs_is_
 
 
 @pytest.mark.parametrize(
-    ("given", "locked", "left"),
+    ("bones", "locked", "read"),
     [
-        # Copied in another order.
+        # The joints are copied in another order.
         (("Right.1", "Right.0"), ("Right.0", "Right.1"), ["Right.1", "Right.0"]),
-        # One that is not copied: its driver reads no other one.
+        # One joint is not copied: its driver then reads no other joint.
         (("Right.0", "Right.1"), ("Right.1",), ["", "Right.1"]),
     ],
 )
-def test_drivers_read_the_joints_of_the_same_bones_after_these_are_copied(given, locked, left):
+def test_drivers_read_the_joints_of_the_same_bones_after_these_are_copied(bones, locked, read):
     ob = make_limbs()
     for bone in locked:
         ob.pose.bones[bone].lock_ik_y = True
-    chain = give_joints(ob, *given)
+    chain = add_joints(ob, *bones)
     press(joints_copy)
     assert [joint.bone for joint in chain.joints] == list(locked)
-    assert read_bones(chain) == left
+    assert read_bones(chain) == read

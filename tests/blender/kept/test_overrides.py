@@ -1,4 +1,4 @@
-"""Undo, save, load, link, copy: chains go on. Overrides: what the library has given stays."""
+"""Chains after undo, save, load, link and copy; overrides keep the chains of their library."""
 
 import re
 from functools import partial
@@ -27,7 +27,7 @@ LIMBS = ("Left", "Right", "Tail")
 
 
 def write_library(path: Path, *chains: str, joints: int = 1) -> None:
-    """Write a file with a rig of three limbs: chains on some, joints on these, limits on bones."""
+    """Write a file with a rig of three limbs: chains with joints on some, and one locked bone."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     ob = rigs.make_armature()
     for i, limb in enumerate(LIMBS):
@@ -49,10 +49,10 @@ def library(tmp_path: Path) -> Path:
 def make_override(library: Path) -> bpy.types.Object:
     """Return an active override of the rig in a library, in a new file."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(library), link=True) as (_found, wanted):
-        wanted.objects = ["Rig"]
-    rigs.link(wanted.objects[0])
-    activate(wanted.objects[0].override_create(remap_local_usages=True), 0)
+    with bpy.data.libraries.load(str(library), link=True) as (_available, requested):
+        requested.objects = ["Rig"]
+    rigs.link(requested.objects[0])
+    activate(requested.objects[0].override_create(remap_local_usages=True), 0)
     return overridden()
 
 
@@ -70,13 +70,13 @@ def add_limb(ob: bpy.types.Object, limb: str) -> None:
 
 
 def chains(ob: bpy.types.Object) -> list[tuple[str, list[str]]]:
-    return [(each.name, [joint.bone for joint in each.joints]) for each in ob.chain_ik.chains]
+    return [(chain.name, [joint.bone for joint in chain.joints]) for chain in ob.chain_ik.chains]
 
 
-def everything(ob: bpy.types.Object) -> list[object]:
-    """Return all settings of the chains with their joints, and the bones' channels."""
+def read_settings_and_pose(ob: bpy.types.Object) -> list[object]:
+    """Return all settings of the chains with their joints, and the bones' rotation channels."""
     settings = [
-        (each.path, each.name, repr(each.get())) for each in settings_of(ob.name, "chain_ik")
+        (item.path, item.name, repr(item.get())) for item in settings_of(ob.name, "chain_ik")
     ]
     return [settings, rigs.rotations(ob)]
 
@@ -91,7 +91,7 @@ def test_joints_of_the_library_are_not_removed_or_replaced_and_nothing_changes(l
             press(joint_add)
         for index in range(2):
             ob.chain_ik.chains[1].active_joint_index = index
-            before = everything(ob)
+            before = read_settings_and_pose(ob)
             assert refusal(joint_remove) == (
                 f"The joint of bone 'Left.{index}' comes from a library and cannot be removed here:"
                 " change it instead."
@@ -100,10 +100,10 @@ def test_joints_of_the_library_are_not_removed_or_replaced_and_nothing_changes(l
                 "Joints of this chain come from a library and cannot be replaced here: change them"
                 " one by one instead."
             )
-            assert everything(ob) == before
-    # Refused buttons have left nothing that is saved.
+            assert read_settings_and_pose(ob) == before
+    # The refused operators have changed nothing in the saved file.
     reopen(tmp_path / "user.blend")
-    assert everything(overridden()) == before
+    assert read_settings_and_pose(overridden()) == before
 
 
 def test_chains_and_joints_are_told_apart_also_when_the_library_has_got_more_of_them(
@@ -126,12 +126,12 @@ def test_chains_and_joints_are_told_apart_also_when_the_library_has_got_more_of_
     assert sorted(names) == ["Left", "Right", "Tail.2"]
     for name in ("Left", "Right"):
         activate(ob, names.index(name))
-        before = everything(ob)
+        before = read_settings_and_pose(ob)
         for keep_pose in (False, True):
             assert refusal(remove, keep_pose=keep_pose) == (
                 f"Chain '{name}' comes from a library and cannot be removed here: mute it instead."
             )
-        assert everything(ob) == before
+        assert read_settings_and_pose(ob) == before
     activate(ob, names.index("Tail.2"))
     press(remove)
     assert [name for name, _ in chains(ob)] == ["Left", "Right"]
@@ -148,7 +148,7 @@ def test_chains_and_joints_are_told_apart_also_when_the_library_has_got_more_of_
 
 
 def test_controls_of_an_override_are_empties_even_where_its_armature_was_made_local(library):
-    """Blender edits no bones of an override, whatever armature it has."""
+    """Blender edits no bones of an override, not even those of a local armature."""
     write_library(library)
     ob = make_override(library)
     rigs.change(ob, data=ob.data.copy())
@@ -159,22 +159,22 @@ def test_controls_of_an_override_are_empties_even_where_its_armature_was_made_lo
     assert ob.chain_ik.chains[0].target.type == "EMPTY"
 
 
-def test_settings_of_bodies_and_forces_are_kept_that_the_library_has_never_set(library, tmp_path):
+def test_settings_of_bodies_and_forces_that_the_library_has_never_set_are_kept(library, tmp_path):
     write_library(library, "Left", "Right")
     ob = make_override(library)
     ob.chain_ik.body.root, ob.chain_ik.body.influence = "Left.0", 0.5
     ob.chain_ik.chains[0].force.mass = 2.0
-    before = everything(ob)
+    before = read_settings_and_pose(ob)
     for message in ("Set", "Set again"):
         bpy.ops.ed.undo_push(message=message)
     bpy.ops.ed.undo()
-    assert everything(overridden()) == before
+    assert read_settings_and_pose(overridden()) == before
     for _ in range(2):
         reopen(tmp_path / "user.blend")
         bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "user.blend"))
         ob = overridden()
-        # Of a group as a whole Blender reports an error when it opens the file.
-        paths = [each.rna_path for each in ob.override_library.properties]
+        # If a whole group were overridden, Blender would report an error when it opens the file.
+        paths = [item.rna_path for item in ob.override_library.properties]
         assert not [path for path in paths if path.endswith((".force", ".body"))]
         assert (ob.chain_ik.body.root, ob.chain_ik.body.influence) == ("Left.0", 0.5)
         assert ob.chain_ik.chains[0].force.mass == 2.0
@@ -184,10 +184,10 @@ def test_a_copy_of_a_character_is_told_to_make_its_whole_body_in_the_library(lib
     write_library(library, "Left")
     ob = make_override(library)
     copy = rigs.link(ob.override_library.reference.override_create())
-    for each in (ob, copy):
-        activate(each, 0)
-        each.chain_ik.body.root = "Left.0"
-        expected = f"Object '{each.name}' is a library override of a character with chains"
+    for owner in (ob, copy):
+        activate(owner, 0)
+        owner.chain_ik.body.root = "Left.0"
+        expected = f"Object '{owner.name}' is a library override of a character with chains"
         assert refusal(bpy.ops.pose.chain_ik_body).startswith(expected)
 
 
@@ -212,15 +212,15 @@ def test_one_undo_brings_back_what_was_removed_from_an_override(library, operato
 def test_an_instance_of_a_linked_character_is_not_solved_until_it_is_made_an_override(library):
     write_library(library, "Left")
     character = rigs.make_collection("Character")
-    for each in bpy.data.objects:
-        character.objects.link(each)
+    for item in bpy.data.objects:
+        character.objects.link(item)
     (character,) = link_saved(library, "collections", "Character")
-    # As File > Link makes it.
+    # File > Link makes such an instance.
     instance = rigs.make_empty("Instance")
     rigs.change(instance, instance_type="COLLECTION", instance_collection=character)
     (linked,) = [ob for ob in bpy.data.objects if ob.type == "ARMATURE"]
-    told = "Not solved: the armature itself is not in this scene, as in a collection instance"
-    assert linked.chain_ik.chains["Left"].status.startswith(told)
+    message = "Not solved: the armature itself is not in this scene, as in a collection instance"
+    assert linked.chain_ik.chains["Left"].status.startswith(message)
     bpy.context.view_layer.objects.active = instance
     instance.select_set(True)
     press(bpy.ops.object.make_override_library)
@@ -230,7 +230,7 @@ def test_an_instance_of_a_linked_character_is_not_solved_until_it_is_made_an_ove
     np.testing.assert_allclose(rigs.tail(ob, "Left.2"), rigs.position(target), atol=1e-4)
 
 
-NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+NEAR_PLACE, FAR_PLACE = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
 
 
 def push(step: str) -> None:
@@ -242,7 +242,7 @@ def push(step: str) -> None:
 def test_a_linked_rig_is_left_alone_and_a_chain_of_its_override_follows_a_local_target(
     tmp_path, is_added
 ):
-    rigs.make_arm(NEAR)
+    rigs.make_arm(NEAR_PLACE)
     ob = linked(tmp_path / "library.blend", "Rig", "Rig Target")[0]
     before = rigs.rotations(ob)
     for frame in (2, 3):
@@ -250,7 +250,7 @@ def test_a_linked_rig_is_left_alone_and_a_chain_of_its_override_follows_a_local_
         rigs.go_to(frame)
     assert rigs.rotations(ob) == before
     assert re.search("linked.*override", ob.chain_ik.chains[0].status)
-    ob, target = ob.override_create(remap_local_usages=True), rigs.make_empty("Local", FAR)
+    ob, target = ob.override_create(remap_local_usages=True), rigs.make_empty("Local", FAR_PLACE)
     if is_added:
         ob.chain_ik.chains[0].mute = True
         rigs.add_chain(ob, "Bone.1", target)
@@ -258,10 +258,10 @@ def test_a_linked_rig_is_left_alone_and_a_chain_of_its_override_follows_a_local_
         ob.chain_ik.chains[0].target = target
     rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
     reopen(tmp_path / "user.blend")
-    ob = next(each for each in bpy.data.objects if each.override_library and each.pose)
+    ob = next(item for item in bpy.data.objects if item.override_library and item.pose)
     target = bpy.data.objects["Local"]
     assert ob.chain_ik.chains[-1].target == target
-    target.location = NEAR
+    target.location = NEAR_PLACE
     rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
 
 
@@ -270,20 +270,20 @@ def test_a_file_in_which_the_target_was_moved_without_a_solve_is_solved_on_load(
     _ob, target = rigs.make_arm()
     rigs.change(target, hide_render=True)
     bpy.context.scene.chain_ik.use_live = was_live
-    target.location = FAR
+    target.location = FAR_PLACE
     for _ in range(2):
         reopen(tmp_path / "saved.blend")
     if not was_live:
         assert not bpy.context.scene.chain_ik.use_live
         bpy.context.scene.chain_ik.use_live = True
-    assert_positions_close(rigs.tail(named("Rig"), "Bone.1"), FAR, rigs.REACHED)
-    # Its anchor is not made twice.
+    assert_positions_close(rigs.tail(named("Rig"), "Bone.1"), FAR_PLACE, rigs.REACHED)
+    # Its anchor is made only once.
     assert len(named("Rig").pose.bones["Bone.0"].constraints) == 1
 
 
 @pytest.mark.parametrize("is_own_target", [False, True])
 def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
-    rigs.make_arm(NEAR)
+    rigs.make_arm(NEAR_PLACE)
     push("made")
     if is_own_target:
         ob = named("Rig")
@@ -293,35 +293,35 @@ def test_nothing_is_evaluated_inside_undo_and_redo(is_own_target):
     named("Rig").location = (0.1, 0.2, 0.3)
     push("moved")
     for step, event in ((bpy.ops.ed.undo, "undo_post"), (bpy.ops.ed.redo, "redo_post")):
-        # Names of events. An update comes twice: the second is for what handlers have changed.
-        events, noting = [], {}
+        # Names of events. Two updates come: the second one is for changes by handlers.
+        events, handlers = [], {}
         for name in (event, "depsgraph_update_post"):
-            noting[name] = lambda *_given, name=name, events=events: events.append(name)
-            getattr(bpy.app.handlers, name).append(noting[name])
+            handlers[name] = lambda *_arguments, name=name, events=events: events.append(name)
+            getattr(bpy.app.handlers, name).append(handlers[name])
         step()
-        for name, handler in noting.items():
+        for name, handler in handlers.items():
             getattr(bpy.app.handlers, name).remove(handler)
-        assert [*dict.fromkeys(events)] == [*noting]
+        assert [*dict.fromkeys(events)] == [*handlers]
         assert chain().status == "Reached"
 
 
-OLD = Path(__file__).parents[2] / "data" / "caps_before_finish.blend"
-BARE = {"FABRIK 10": False, "CCD 20": False, "FABRIK 21": True, "NEWTON 10": True}
+OLD_FILE = Path(__file__).parents[2] / "data" / "caps_before_finish.blend"
+OLD_FINISHES = {"FABRIK 10": False, "CCD 20": False, "FABRIK 21": True, "NEWTON 10": True}
 
 
-def finishes(name: str = "Rig") -> dict[str, bool]:
+def read_finishes(name: str = "Rig") -> dict[str, bool]:
     return {chain.name: chain.use_finish for chain in bpy.data.objects[name].chain_ik.chains}
 
 
 def test_caps_of_an_older_file_leave_the_finish_out_and_what_is_set_or_new_is_kept(tmp_path):
-    bpy.ops.wm.open_mainfile(filepath=str(OLD))
-    assert finishes() == BARE
+    bpy.ops.wm.open_mainfile(filepath=str(OLD_FILE))
+    assert read_finishes() == OLD_FINISHES
     bpy.data.objects["Rig"].chain_ik.chains["FABRIK 10"].use_finish = True
     chain = rigs.make_rig(name="New").chain_ik.chains.add()
     chain.name, chain.solver, chain.iterations = "Low", "FABRIK", 10
     reopen(tmp_path / "new.blend")
-    assert finishes() == {**BARE, "FABRIK 10": True}
-    assert finishes("New") == {"Low": True}
+    assert read_finishes() == {**OLD_FINISHES, "FABRIK 10": True}
+    assert read_finishes("New") == {"Low": True}
 
 
 @pytest.mark.skipif(
@@ -329,6 +329,6 @@ def test_caps_of_an_older_file_leave_the_finish_out_and_what_is_set_or_new_is_ke
 )
 @pytest.mark.parametrize("link", [False, True])
 def test_what_comes_from_an_older_file_leaves_the_finish_out(link):
-    with bpy.data.libraries.load(str(OLD), link=link) as (_, wanted):
-        wanted.objects = ["Rig"]
-    assert finishes() == BARE
+    with bpy.data.libraries.load(str(OLD_FILE), link=link) as (_, requested):
+        requested.objects = ["Rig"]
+    assert read_finishes() == OLD_FINISHES

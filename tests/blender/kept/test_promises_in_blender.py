@@ -1,4 +1,4 @@
-"""Promises 1, 2 and 4 on the evaluated rig: reached, closest, at rest, and as much as asked for."""
+"""Promises 1, 2 and 4 on the evaluated rig: reached, closest, at rest, with any influence."""
 
 import bpy
 import numpy as np
@@ -8,7 +8,7 @@ from mathutils import Quaternion
 from tests.blender.setups import rigs, scaled_rigs
 from tests.helpers import make_rng
 
-# Thorough: thousands of solves, left out of the quick subset.
+# Thousands of solves are too slow for the quick tests.
 pytestmark = pytest.mark.slow
 
 SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
@@ -20,8 +20,8 @@ solver_and_mode = pytest.mark.parametrize(
 )
 
 
-def posed_rig(solver, mode="QUATERNION", seed=3):
-    """Return a posed rig, and the limb's bones: two for Two-Bone, else five."""
+def make_posed_rig(solver, mode="QUATERNION", seed=3):
+    """Return a posed rig and the limb's bones: two for Two-Bone, five for other solvers."""
     ob, bones = scaled_rigs.random_rig(make_rng(seed), 2 if solver == "TWO_BONE" else 5)
     for bone in ob.pose.bones:
         bone.rotation_mode = mode
@@ -36,7 +36,7 @@ def solve_again(ob, times=3):
 
 @solver_and_mode
 def test_targets_on_the_effector_in_reach_and_out_of_reach_and_all_influences(solver, mode):
-    ob, bones = posed_rig(solver, mode)
+    ob, bones = make_posed_rig(solver, mode)
     before = rigs.pose(ob)
     reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
     local = [Quaternion(rotation_of(ob, bone)) for bone in bones]
@@ -44,14 +44,14 @@ def test_targets_on_the_effector_in_reach_and_out_of_reach_and_all_influences(so
     chain, target = scaled_rigs.follow(ob, bones, rigs.tail(ob, bones[-1]), solver=solver)
     np.testing.assert_allclose(rigs.pose(ob), before, atol=5e-6)
     assert chain.status.startswith("Reached"), chain.status
-    # Solved again nothing moves. Influence 0 is the start, 1 the solution, and half is between.
+    # Another solve moves nothing. Influence 0 is the start, 1 the solution, a half is between.
     target.location = root + reach * np.array([0.4, 0.2, 0.4])
     angles = {}
     for influence in (1.0, 0.5, 0.0):
         rigs.change(chain, influence=influence)
-        held = rigs.rotations(ob)
+        rotations = rigs.rotations(ob)
         solve_again(ob)
-        assert rigs.rotations(ob) == held
+        assert rigs.rotations(ob) == rotations
         angles[influence] = [
             rotation_of(ob, bone).rotation_difference(start).angle
             for bone, start in zip(bones, local, strict=True)
@@ -61,7 +61,7 @@ def test_targets_on_the_effector_in_reach_and_out_of_reach_and_all_influences(so
     np.testing.assert_allclose(angles[0.0], 0.0, atol=2e-3)
     assert np.all(np.array(angles[0.5]) <= np.array(angles[1.0]) + 2e-3)
     assert 0.3 < np.sum(angles[0.5]) / np.sum(angles[1.0]) < 0.7
-    # A target out of reach gets the limb straight toward it.
+    # Toward a target out of reach the limb is straight.
     direction = np.array([0.48, -0.6, 0.64])
     target.location, chain.influence = root + 1.7 * reach * direction, 1.0
     rigs.updated()
@@ -72,7 +72,7 @@ def test_targets_on_the_effector_in_reach_and_out_of_reach_and_all_influences(so
     assert gap == pytest.approx(0.7 * reach, rel=1e-5)
     assert chain.residual == pytest.approx(gap, rel=1e-5)
     assert chain.status.startswith("Out of reach by"), chain.status
-    # One on the root is reached, or folded to.
+    # A target on the root is reached, or the limb folds as far as it can.
     rigs.change(target, location=root)
     assert np.isfinite(rigs.pose(ob)).all()
     assert chain.status.startswith(("Reached", "Too near by")), chain.status
@@ -84,10 +84,10 @@ def rotation_of(ob, bone):
 
 @every_solver
 @pytest.mark.parametrize("start", ["KEYED", "CURRENT"])
-def test_nothing_moves_again_from_any_start_nor_counts_the_way_by_which_the_target_came(
+def test_nothing_moves_again_from_any_start_and_the_path_of_the_target_does_not_count(
     solver, start
 ):
-    ob, bones = posed_rig(solver)
+    ob, bones = make_posed_rig(solver)
     reach, root = scaled_rigs.limb_length(ob, bones), rigs.head(ob, bones[0])
     _, target = scaled_rigs.follow(ob, bones, root, solver=solver, start_from=start)
     for place in (0.5, 3.0):
@@ -111,6 +111,6 @@ def test_any_number_of_bones_reaches_from_a_straight_rest_pose(count):
         point = np.array(place) if count > 1 else np.array(place) / np.linalg.norm(place)
         bpy.context.view_layer.update()
         chain, target = scaled_rigs.follow(ob, bones, point)
-        # Each bone of float32 adds its 1e-7.
+        # Each bone adds the rounding error of float32, 1e-7.
         assert scaled_rigs.miss(ob, bones, target) <= max(1e-5, 2e-7 * count), chain.status
         ob.chain_ik.chains.remove(0)

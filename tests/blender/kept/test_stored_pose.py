@@ -1,4 +1,4 @@
-"""Nothing is destroyed: the pose of before comes back, keyframes and what is not keyed stay."""
+"""The pose before a chain, which comes back; keyframes and unkeyed values, which stay."""
 
 import bpy
 import pytest
@@ -6,23 +6,23 @@ import pytest
 from blender_ik_addon.rig.keying.playing import preserve_frame
 from tests.blender.setups import rigs
 
-NEAR, FAR = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
+NEAR_PLACE, FAR_PLACE = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
 MODES = ("QUATERNION", "XZY", "AXIS_ANGLE")
 
 
 def make_posed_arm(mode: str = "QUATERNION", **settings: object):
-    """Return a rig with a chain that has moved it, its target, and the channels of before."""
+    """Return a rig that its chain has moved, the target, and the rotations before the chain."""
     ob = rigs.make_rig(modes=mode)
     rigs.turn_bones(ob)
     free = rigs.rotations(ob)
-    target, _ = rigs.follow(ob, "Bone.1", NEAR, **settings)
+    target, _ = rigs.follow(ob, "Bone.1", NEAR_PLACE, **settings)
     bpy.context.view_layer.update()
-    rigs.change(target, location=FAR)
+    rigs.change(target, location=FAR_PLACE)
     assert settings.get("influence") == 0.0 or rigs.rotations(ob) != free
     return ob, target, free
 
 
-each_way_back = pytest.mark.parametrize(
+every_way_back = pytest.mark.parametrize(
     ("mode", "way"),
     [
         ("QUATERNION", ("mute", True)),
@@ -35,23 +35,23 @@ each_way_back = pytest.mark.parametrize(
 )
 
 
-@each_way_back
+@every_way_back
 def test_unkeyed_bones_get_exactly_the_pose_of_before(mode, way):
     ob, target, free = make_posed_arm(mode)
     rigs.let_go(ob, *way)
-    for location in (FAR, NEAR):
+    for location in (FAR_PLACE, NEAR_PLACE):
         rigs.change(target, location=location)
         assert rigs.rotations(ob) == free
     bpy.context.scene.frame_set(5)
     assert rigs.rotations(ob) == free
 
 
-@each_way_back
+@every_way_back
 def test_keyed_bones_get_the_pose_of_their_keys_at_once(mode, way):
     ob = rigs.make_rig(modes=mode)
     rigs.key_bones(ob)
     free = rigs.link(ob.copy())
-    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR_PLACE))
     bpy.context.scene.frame_set(5)
     assert rigs.rotations(ob) != rigs.rotations(free)
     rigs.let_go(ob, *way)
@@ -71,11 +71,11 @@ def test_unmuting_takes_a_chain_up_again_and_a_pose_made_while_muted_is_the_one_
             free = rigs.rotations(ob)
         chain.mute = False
         rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
-    # Bones that are posed by hand while the chain is live do not change what comes back.
+    # Posing bones by hand while the chain is live does not change the stored pose.
     rigs.turn_bones(ob, seed=9)
     rigs.let_go(ob, "mute", True)
     assert rigs.rotations(ob) == free
-    # Stored again, the present pose is the one that comes back.
+    # Store the present pose: then that one comes back.
     chain.mute = False
     rigs.enter(ob, "POSE")
     solved = rigs.rotations(ob)
@@ -98,12 +98,12 @@ def test_a_rotation_mode_changed_while_live_gets_the_same_pose_back(mode):
 
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_chain_takes_shared_bones_over_at_a_frame_as_they_were_before_the_other_one(first):
-    """One chain ends at the frame at which another begins, in whichever order they are listed."""
+    """One chain ends at the frame where the other begins, whichever is first in the list."""
     ob = rigs.make_rig()
     rigs.add_bones(ob, ((0, 0, 1), (0, 0.2, 1.8)), prefix="Side", parent="Bone.0")
     rigs.turn_bones(ob)
     free = rigs.rotations(ob)
-    for tip, place in (("Bone.1", NEAR), ("Side.0", FAR)):
+    for tip, place in (("Bone.1", NEAR_PLACE), ("Side.0", FAR_PLACE)):
         rigs.add_chain(ob, tip, rigs.make_empty(tip, place))
     rigs.key(ob, f"chain_ik.chains[{first}].mute", {1: False, 4: True})
     rigs.key(ob, f"chain_ik.chains[{1 - first}].mute", {1: True, 4: False})
@@ -124,7 +124,7 @@ def test_keyframes_are_never_touched():
     rigs.key_bones(ob)
     before = rigs.keys_of(ob)
     assert len(before) == 7
-    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR))
+    rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR_PLACE))
     chain = ob.chain_ik.chains[0]
     for frame, name, value in (
         (3, "influence", 0.5),
@@ -155,10 +155,10 @@ def test_a_refused_chain_that_comes_to_share_a_dragged_root_leaves_it_where_it_i
         rigs.assert_same_pose(ob, before, 1e-6)
 
 
-UNKEYED = 0.75
+UNKEYED_VALUE = 0.75
 
 
-Place = tuple[bpy.types.ID, str]
+Property = tuple[bpy.types.ID, str]
 
 
 def show(data: bpy.types.ID) -> bpy.types.ID:
@@ -167,7 +167,7 @@ def show(data: bpy.types.ID) -> bpy.types.ID:
     return data
 
 
-def shape() -> Place:
+def make_shape() -> Property:
     mesh = show(bpy.data.meshes.new("Mesh"))
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
     for name in ("Basis", "A [L]"):
@@ -175,56 +175,56 @@ def shape() -> Place:
     return mesh.shape_keys, 'key_blocks["A [L]"].value'
 
 
-def node_group() -> Place:
+def make_node_group() -> Property:
     group = bpy.data.node_groups.new("Group", "ShaderNodeTree")
     group.nodes.new("ShaderNodeValue")
-    found = bpy.data.materials.new("Material")
-    show(bpy.data.meshes.new("Mesh")).materials.append(found)
-    if found.node_tree is None:
-        found.use_nodes = True
-    found.node_tree.nodes.new("ShaderNodeGroup").node_tree = group
+    material = bpy.data.materials.new("Material")
+    show(bpy.data.meshes.new("Mesh")).materials.append(material)
+    if material.node_tree is None:
+        material.use_nodes = True
+    material.node_tree.nodes.new("ShaderNodeGroup").node_tree = group
     return group, 'nodes["Value"].outputs[0].default_value'
 
 
-def custom() -> Place:
+def make_custom_property() -> Property:
     return rigs.make_rig(), 'pose.bones["Bone.1"]["a[b"]'
 
 
-def key(owner: bpy.types.ID, path: str) -> None:
-    """Key a property at two frames, then change it at another one without a key."""
+def key_and_change(owner: bpy.types.ID, path: str) -> None:
+    """Key a property at two frames, then change it at a third one without a key."""
     rigs.key(owner, path, {1: 0.25, 10: 0.5})
     rigs.go_to(4)
-    rigs.put(owner, path, UNKEYED)
+    rigs.put(owner, path, UNKEYED_VALUE)
     rigs.tagged(owner)
 
 
-@pytest.mark.parametrize("make", [shape, node_group, custom])
+@pytest.mark.parametrize("make", [make_shape, make_node_group, make_custom_property])
 def test_values_of_all_kinds_of_data_are_kept(make):
     owner, path = make()
-    key(owner, path)
-    assert owner.path_resolve(path) == UNKEYED
+    key_and_change(owner, path)
+    assert owner.path_resolve(path) == UNKEYED_VALUE
     with preserve_frame(bpy.context.scene, is_reading=True):
         rigs.go_to(1)
         rigs.go_to(10)
     rigs.updated()
-    assert owner.path_resolve(path) == UNKEYED
+    assert owner.path_resolve(path) == UNKEYED_VALUE
     shown = owner.evaluated_get(bpy.context.evaluated_depsgraph_get())
     if shown.is_evaluated:
-        assert shown.path_resolve(path) == pytest.approx(UNKEYED)
+        assert shown.path_resolve(path) == pytest.approx(UNKEYED_VALUE)
 
 
 @pytest.mark.parametrize("when", ["before", "meanwhile"])
-def test_a_property_that_is_no_number_any_more_keeps_no_other_one_from_it(when):
+def test_a_property_that_is_no_longer_a_number_does_not_stop_the_others_from_being_kept(when):
     owners = rigs.make_rig(), rigs.make_empty()
-    places = [(ob, f'["{name}"]') for ob in owners for name in ("one", "two")]
-    for place in places:
-        key(*place)
-    for place in places:
-        rigs.put(*place, UNKEYED)
-    spoiled, *others = places
+    properties = [(ob, f'["{name}"]') for ob in owners for name in ("one", "two")]
+    for prop in properties:
+        key_and_change(*prop)
+    for prop in properties:
+        rigs.put(*prop, UNKEYED_VALUE)
+    damaged, *others = properties
     if when == "before":
-        rigs.put(*spoiled, {"group": 1.0})
+        rigs.put(*damaged, {"group": 1.0})
     with preserve_frame(bpy.context.scene, is_reading=True):
         rigs.go_to(10)
-        rigs.put(*spoiled, {"group": 1.0})
-    assert [owner.path_resolve(path) for owner, path in others] == [UNKEYED] * 3
+        rigs.put(*damaged, {"group": 1.0})
+    assert [owner.path_resolve(path) for owner, path in others] == [UNKEYED_VALUE] * 3

@@ -1,4 +1,4 @@
-"""Rigs with control bones of their own: whatever is set besides them is seen with the next move."""
+"""Rigs that contain their control bones: the next move uses each setting changed meanwhile."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ FRAMES = (1, 30)
 
 
 def make_posed() -> bpy.types.Object:
-    """Return a rig whose chain follows a bone, and bends to another; both were moved by hand."""
+    """Return a rig whose chain follows a bone and bends to another; the target has been dragged."""
     ob = rigs.make_rig(LIMB)
     rigs.add_bones(ob, ((0.9, 0.3, 1.2), (0.9, 0.3, 1.5)), prefix="Target")
     rigs.add_bones(ob, ((0.2, -3.0, 1.0), (0.2, -3.0, 1.3)), prefix="Pole")
@@ -27,25 +27,25 @@ def make_posed() -> bpy.types.Object:
 
 
 def drag(ob: bpy.types.Object, step: int) -> None:
-    """Move the target's bone by hand, whatever it is called."""
+    """Move the target bone as a user does, whatever its name."""
     rigs.change(ob.pose.bones[len(LIMB) - 1], location=(-0.05 * step, 0.02 * step, 0.03 * step))
 
 
-def settings(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
+def first_chain(ob: bpy.types.Object) -> bpy.types.PropertyGroup:
     return ob.chain_ik.chains[0]
 
 
-def bend(ob: bpy.types.Object) -> bpy.types.PoseBone:
+def elbow(ob: bpy.types.Object) -> bpy.types.PoseBone:
     return ob.pose.bones["Bone.1"]
 
 
 def _limit(ob: bpy.types.Object) -> None:
-    bend(ob).use_ik_limit_x, bend(ob).ik_min_x, bend(ob).ik_max_x = True, -0.1, 0.1
+    elbow(ob).use_ik_limit_x, elbow(ob).ik_min_x, elbow(ob).ik_max_x = True, -0.1, 0.1
 
 
 def _constrain(ob: bpy.types.Object) -> None:
-    held = ob.pose.bones["Target.0"].constraints.new("LIMIT_LOCATION")
-    held.use_max_x, held.max_x = True, 0.2
+    constraint = ob.pose.bones["Target.0"].constraints.new("LIMIT_LOCATION")
+    constraint.use_max_x, constraint.max_x = True, 0.2
 
 
 def _drive(owner: bpy.types.bpy_struct, path: str) -> None:
@@ -58,22 +58,22 @@ def _drive(owner: bpy.types.bpy_struct, path: str) -> None:
 
 
 def _drive_constraint(ob: bpy.types.Object) -> None:
-    held = bend(ob).constraints.new("LIMIT_ROTATION")
-    held.use_limit_x, held.max_x = True, 0.1
-    _drive(held, "influence")
+    constraint = elbow(ob).constraints.new("LIMIT_ROTATION")
+    constraint.use_limit_x, constraint.max_x = True, 0.1
+    _drive(constraint, "influence")
 
 
 CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
-    "lock": lambda ob: setattr(bend(ob), "lock_ik_x", True),
+    "lock": lambda ob: setattr(elbow(ob), "lock_ik_x", True),
     "limit": _limit,
-    "locked rotation": lambda ob: setattr(bend(ob), "lock_rotation", (True, True, True)),
-    "rotation mode": lambda ob: setattr(bend(ob), "rotation_mode", "XYZ"),
+    "locked rotation": lambda ob: setattr(elbow(ob), "lock_rotation", (True, True, True)),
+    "rotation mode": lambda ob: setattr(elbow(ob), "rotation_mode", "XYZ"),
     "inherit": lambda ob: setattr(ob.data.bones["Bone.1"], "use_inherit_rotation", False),
-    "influence": lambda ob: setattr(settings(ob), "influence", 0.4),
-    "target": lambda ob: setattr(settings(ob), "subtarget", "Pole.0"),
+    "influence": lambda ob: setattr(first_chain(ob), "influence", 0.4),
+    "target": lambda ob: setattr(first_chain(ob), "subtarget", "Pole.0"),
     "constraint": _constrain,
     "rename": lambda ob: setattr(ob.data.bones["Target.0"], "name", "Renamed"),
-    "fewer bones": lambda ob: setattr(settings(ob), "chain_count", 2),
+    "fewer bones": lambda ob: setattr(first_chain(ob), "chain_count", 2),
     "scale": lambda ob: setattr(ob.pose.bones["Bone.0"], "scale", (1.0, 1.3, 1.0)),
     "moved": lambda ob: setattr(ob, "location", (0.5, 0.2, 0.1)),
     "driver": lambda ob: _drive(ob, "chain_ik.chains[0].influence"),
@@ -83,27 +83,27 @@ CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
 BY_HAND = [name for name in CHANGES if not name.startswith("keyed")]
 
 
-def shown(ob: bpy.types.Object, frame: float) -> np.ndarray:
+def pose_at(ob: bpy.types.Object, frame: float) -> np.ndarray:
     return rigs.pose(ob, rigs.go_to(frame))
 
 
-def assert_shown_as_if_new(
-    ob: bpy.types.Object, frame: int | None = None, found: np.ndarray | None = None
+def assert_same_without_memory(
+    ob: bpy.types.Object, frame: int | None = None, pose: np.ndarray | None = None
 ) -> None:
-    """Fail unless the pose, or a frame, is what it is to somebody who knows nothing yet."""
-    found = rigs.pose(ob) if found is None else found
+    """Check that a pose, now or at a frame, is the same when nothing is remembered."""
+    pose = rigs.pose(ob) if pose is None else pose
     live.memory.clear()
     rigs.tagged(ob)
     np.testing.assert_allclose(
-        found, rigs.pose(ob) if frame is None else shown(ob, frame), atol=1e-5
+        pose, rigs.pose(ob) if frame is None else pose_at(ob, frame), atol=1e-5
     )
 
 
-# Settings by which no chain is solved, or that report a change by themselves; then those that are
-# constraints of a control; then those of a body: which bone is its root, what feet are planted on.
-BOOKS = {"active_index", "active_joint_index", "filled_paths", "format", "is_control"}
-BOOKS |= {"seen_bones", "stored_pose", "space", "pole_space", "root", "held_root", "floor"}
-UNSEEN = ("rotation mode", "moved", "rename")
+# Settings that no solve reads, or that report changes themselves; constraints of a control; and
+# settings of a body: its root, and the floor that its feet are planted on.
+IGNORED = {"active_index", "active_joint_index", "filled_paths", "format", "is_control"}
+IGNORED |= {"seen_bones", "stored_pose", "space", "pole_space", "root", "held_root", "floor"}
+WITHOUT_EFFECT = ("rotation mode", "moved", "rename")
 
 
 @pytest.mark.parametrize("change", BY_HAND)
@@ -114,53 +114,53 @@ def test_what_is_set_by_hand_is_seen_with_the_next_move(change: str) -> None:
     drag(ob, 2)
     CHANGES[change](ob)
     drag(ob, 5)
-    assert np.abs(rigs.pose(ob) - unchanged).max() > 1e-6 or change in UNSEEN
-    assert_shown_as_if_new(ob)
+    assert np.abs(rigs.pose(ob) - unchanged).max() > 1e-6 or change in WITHOUT_EFFECT
+    assert_same_without_memory(ob)
 
 
 def test_blender_tells_settings_from_poses() -> None:
-    """It says that the object has moved: on that rests what a dragged control has us read."""
-    ob, told = make_posed(), []
-    settings(ob).joints.add().bone = "Bone.1"
+    """The object counts as moved after a setting, not after a drag: so a drag reads no settings."""
+    ob, are_moves = make_posed(), []
+    first_chain(ob).joints.add().bone = "Bone.1"
 
     def note(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-        listed = [each for each in depsgraph.updates if each.id.original == bpy.data.objects["Rig"]]
-        told.append(bool(listed) and all(each.is_updated_transform for each in listed))
+        listed = [item for item in depsgraph.updates if item.id.original == bpy.data.objects["Rig"]]
+        are_moves.append(bool(listed) and all(item.is_updated_transform for item in listed))
 
     rigs.updated()
-    places = [each for each in settings_of("Rig", "chain_ik") if each.name not in BOOKS]
-    assert len(places) > 60
+    settings = [one for one in settings_of("Rig", "chain_ik") if one.name not in IGNORED]
+    assert len(settings) > 60
     bpy.app.handlers.depsgraph_update_post.insert(0, note)
-    for place in places:
-        told.clear()
-        place.set(place.get())
+    for setting in settings:
+        are_moves.clear()
+        setting.set(setting.get())
         rigs.updated()
-        # Blender gives each group of settings a name, too, that nobody sees.
-        assert told[:1] == [True] or place.name == "name", place
-    told.clear()
+        # Every group of settings also has a hidden name of Blender's.
+        assert are_moves[:1] == [True] or setting.name == "name", setting
+    are_moves.clear()
     drag(ob, 7)
-    assert told[:1] == [False]
+    assert are_moves[:1] == [False]
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_a_script_sets_as_a_frame_begins_is_seen_at_that_frame(change: str) -> None:
     ob = make_posed()
-    for bone, way in (("Target.0", (-0.8, 0.2, 0.3)), ("Pole.0", (1.5, 0.0, 0.4))):
-        places = {frame: np.multiply(way, frame / FRAMES[1]) for frame in FRAMES}
+    for bone, end in (("Target.0", (-0.8, 0.2, 0.3)), ("Pole.0", (1.5, 0.0, 0.4))):
+        places = {frame: np.multiply(end, frame / FRAMES[1]) for frame in FRAMES}
         rigs.key(ob.pose.bones[bone], "location", places)
     for frame in (1, 2, 3):
         rigs.go_to(frame)
-    before = shown(ob, 6)
-    shown(ob, 5)
+    before = pose_at(ob, 6)
+    pose_at(ob, 5)
 
     def set_at(scene: bpy.types.Scene, _depsgraph: object = None) -> None:
         if scene.frame_current == 6:
             CHANGES[change](bpy.data.objects["Rig"])
 
     bpy.app.handlers.frame_change_pre.append(set_at)
-    found = shown(ob, 6)
+    after = pose_at(ob, 6)
     bpy.app.handlers.frame_change_pre.remove(set_at)
-    assert np.abs(found - before).max() > 1e-6 or change in UNSEEN
-    after = shown(ob, 7)
-    assert_shown_as_if_new(ob, 7, after)
-    assert_shown_as_if_new(ob, 6, found)
+    assert np.abs(after - before).max() > 1e-6 or change in WITHOUT_EFFECT
+    next_pose = pose_at(ob, 7)
+    assert_same_without_memory(ob, 7, next_pose)
+    assert_same_without_memory(ob, 6, after)

@@ -1,4 +1,4 @@
-"""Chains over time, in whatever order of frames, and in renders: also what else is animated."""
+"""Chains and other animation over time: frames in any order, and renders."""
 
 import bpy
 import numpy as np
@@ -54,18 +54,18 @@ def test_animated_bones_start_from_what_curves_and_nla_give_unless_from_rest(
         bpy.data.objects.remove(twin)
 
 
-def test_of_a_bone_keyed_on_one_axis_the_others_start_from_the_stored_pose():
+def test_where_a_bone_is_keyed_on_one_axis_its_others_start_from_the_stored_pose():
     ob = rigs.make_rig(modes="XYZ")
     rigs.turn_bones(ob)
-    kept = tuple(ob.pose.bones["Bone.0"].rotation_euler)
+    pose = tuple(ob.pose.bones["Bone.0"].rotation_euler)
     ob.keyframe_insert('pose.bones["Bone.0"].rotation_euler', index=2, frame=1)
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(), influence=0.0)
     ob.pose.bones["Bone.0"].rotation_euler[2] = 0.9
     ob.keyframe_insert('pose.bones["Bone.0"].rotation_euler', index=2, frame=11)
     for frame in (1, 11):
         rigs.go_to(frame)
-        found = ob.pose.bones["Bone.0"].rotation_euler
-        np.testing.assert_allclose(found, (*kept[:2], kept[2] if frame == 1 else 0.9), atol=1e-6)
+        euler = ob.pose.bones["Bone.0"].rotation_euler
+        np.testing.assert_allclose(euler, (*pose[:2], pose[2] if frame == 1 else 0.9), atol=1e-6)
 
 
 def make_busy_scene() -> bpy.types.Object:
@@ -90,7 +90,7 @@ def make_busy_scene() -> bpy.types.Object:
 @pytest.mark.parametrize("way", ["keyed", "driven"])
 def test_scrubbing_renders_and_bakes_show_what_playing_shows(way, tmp_path):
     ob, scene = make_busy_scene(), bpy.context.scene
-    own = rigs.rotations(ob)["Limb.0"]
+    stored = rigs.rotations(ob)["Limb.0"]
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     for i, name in enumerate(("influence", "mute")):
         path, values = f"chain_ik.chains[1].{name}", {1: i, 3: 0, 8: 1 - i, 12: i, 16: 0}
@@ -106,15 +106,15 @@ def test_scrubbing_renders_and_bakes_show_what_playing_shows(way, tmp_path):
         ob.update_tag()
         np.testing.assert_array_equal(rigs.pose(ob, rigs.updated()), pose)
         np.testing.assert_array_equal(pose, expected.get(frame, pose), f"frame {frame}")
-    # Where the chain does nothing, bones are as they are stored.
+    # At these frames the chain is idle: its bones have their stored pose.
     for frame in (1, 3, 12):
         rigs.go_to(frame)
-        np.testing.assert_allclose(rigs.rotations(ob)["Limb.0"], own, atol=1e-6)
+        np.testing.assert_allclose(rigs.rotations(ob)["Limb.0"], stored, atol=1e-6)
     rigs.go_to(8)
-    assert np.abs(np.subtract(rigs.rotations(ob)["Limb.0"], own)).max() > 0.05
-    found = render_frames(tmp_path, lambda graph: rigs.pose(ob, graph), (FRAMES[0], FRAMES[-1]))
+    assert np.abs(np.subtract(rigs.rotations(ob)["Limb.0"], stored)).max() > 0.05
+    rendered = render_frames(tmp_path, lambda graph: rigs.pose(ob, graph), (FRAMES[0], FRAMES[-1]))
     for frame, pose in expected.items():
-        np.testing.assert_allclose(found[frame], pose, atol=4e-6, err_msg=f"frame {frame}")
+        np.testing.assert_allclose(rendered[frame], pose, atol=4e-6, err_msg=f"frame {frame}")
     rigs.go_to(12)
     select_objects(active=ob)
     press(bpy.ops.pose.chain_ik_bake, which="ALL")
@@ -131,7 +131,7 @@ def test_what_handlers_of_others_move_is_followed_in_the_same_update(event, plac
     leader = rigs.make_empty("Leader")
     rigs.key(leader, "location", SWING)
 
-    def lead(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
+    def follow_leader(_scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
         location = leader.evaluated_get(graph).location
         if location != target.location:
             target.location = location
@@ -141,32 +141,32 @@ def test_what_handlers_of_others_move_is_followed_in_the_same_update(event, plac
         return np.linalg.norm(rigs.tail(ob, "Bone.1", graph) - rigs.position(target, graph))
 
     handlers = getattr(bpy.app.handlers, event)
-    handlers.insert(place, lead)
+    handlers.insert(place, follow_leader)
     if event == "frame_change_post":
-        left = [read(rigs.go_to(frame)) for frame in (5, 9.5)]
-        left += render_frames(tmp_path, read, (3, 6), (-0.25,)).values()
+        gaps = [read(rigs.go_to(frame)) for frame in (5, 9.5)]
+        gaps += render_frames(tmp_path, read, (3, 6), (-0.25,)).values()
     else:
-        left = [read(rigs.change(leader, location=place)) for place in SWING.values()]
-    handlers.remove(lead)
-    assert max(left) < rigs.REACHED
+        gaps = [read(rigs.change(leader, location=place)) for place in SWING.values()]
+    handlers.remove(follow_leader)
+    assert max(gaps) < rigs.REACHED
 
 
 def test_handlers_of_others_find_the_pose_of_their_frame_in_channels_and_evaluated():
     ob, target = rigs.make_arm()
     rigs.key(target, "location", SWING)
-    found, left = {}, []
+    channels, gaps = {}, []
 
     def note(scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
-        found[scene.frame_current] = rigs.rotations(ob)
-        left.append(np.abs(rigs.tail(ob, "Bone.1", graph) - rigs.position(target, graph)).max())
+        channels[scene.frame_current] = rigs.rotations(ob)
+        gaps.append(np.abs(rigs.tail(ob, "Bone.1", graph) - rigs.position(target, graph)).max())
 
     bpy.app.handlers.frame_change_post.append(note)
     for frame in (3, 9):
         rigs.go_to(frame)
-        assert found[frame] == rigs.rotations(ob)
+        assert channels[frame] == rigs.rotations(ob)
     bpy.app.handlers.frame_change_post.remove(note)
-    assert found[3] != found[9]
-    assert max(left) < rigs.REACHED
+    assert channels[3] != channels[9]
+    assert max(gaps) < rigs.REACHED
 
 
 @pytest.mark.parametrize("is_off", [False, True])
@@ -178,8 +178,8 @@ def test_outside_a_strip_and_with_nla_switched_off_the_start_is_the_stored_pose(
     strip_of(ob, start=10).extrapolation = "NOTHING"
     ob.animation_data.use_nla = not is_off
     twin, target = rigs.make_rig(name="Twin"), rigs.make_empty()
-    for each in (ob, twin):
-        rigs.add_chain(each, "Bone.1", target, influence=0.5)
+    for owner in (ob, twin):
+        rigs.add_chain(owner, "Bone.1", target, influence=0.5)
     for frame in (2, 3, 4, 12, 3, 20, 4):
         rigs.go_to(frame)
         if is_off or frame != 12:
@@ -188,7 +188,7 @@ def test_outside_a_strip_and_with_nla_switched_off_the_start_is_the_stored_pose(
 
 @pytest.mark.parametrize("idle", [{"mute": True}, {"influence": 0.0}])
 def test_a_chain_that_ends_as_the_frame_changes_leaves_bones_where_nla_has_them(idle):
-    """Inside a strip that moves and scales bones, and before it, where the stored pose is shown."""
+    """Some frames are in a strip that moves and scales bones, others before it: the stored pose."""
     ob = rigs.make_rig()
     for bone in ob.pose.bones:
         for name, count in (("rotation_quaternion", 4), ("scale", 3)):
@@ -209,28 +209,28 @@ def test_a_chain_that_ends_as_the_frame_changes_leaves_bones_where_nla_has_them(
 
 
 RENDERED = (3, 7)
-SWUNG = {1: (0.7, 0.3, 1.2), 5: (-0.6, 0.9, 0.8), 9: (0.2, -0.7, 1.4)}
+SHORT_SWING = {1: (0.7, 0.3, 1.2), 5: (-0.6, 0.9, 0.8), 9: (0.2, -0.7, 1.4)}
 SUBFRAMES = (0.5, -0.25, 0.25)
-"""Motion blur looks at them before the frame itself."""
+"""Offsets that motion blur evaluates before the frame itself."""
 BYSTANDER = 'pose.bones["Bystander.0"]'
 
 
-def in_viewport(read, frames=RENDERED, subframes=()) -> dict[float, object]:
-    """Read frames by frame_set, and go back to the frame before."""
+def read_in_viewport(read, frames=RENDERED, subframes=()) -> dict[float, object]:
+    """Return what `read` returns at frames, by frame; then restore the present frame."""
     scene = bpy.context.scene
     present = scene.frame_current
-    seen = {}
+    readings = {}
     for frame in range(frames[0], frames[1] + 1):
         for offset in (*subframes, 0.0):
-            seen[frame + offset] = read(rigs.go_to(frame + offset))
+            readings[frame + offset] = read(rigs.go_to(frame + offset))
     scene.frame_set(present)
-    return seen
+    return readings
 
 
 def make_busy_rig() -> bpy.types.Object:
-    """Return a swinging arm, and a bystander bone on which every kind of animation acts."""
+    """Return a rig with a swinging arm, and a bystander bone with every kind of animation."""
     ob, target = rigs.make_arm()
-    rigs.key(target, "location", SWUNG)
+    rigs.key(target, "location", SHORT_SWING)
     rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Bystander", modes="XYZ")
     bone = ob.pose.bones["Bystander.0"]
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Free")
@@ -276,33 +276,33 @@ def test_chains_and_other_animation_move_in_renders_with_motion_blur_and_nothing
         strip_of(ob)
 
     def read(depsgraph):
-        found = [reading(ob.evaluated_get(depsgraph)) for reading in READINGS.values()]
-        found.append(rigs.pose(ob, depsgraph))
-        return np.concatenate([np.ravel(each) for each in found])
+        values = [reading(ob.evaluated_get(depsgraph)) for reading in READINGS.values()]
+        values.append(rigs.pose(ob, depsgraph))
+        return np.concatenate([np.ravel(value) for value in values])
 
-    moves = np.ptp(list(in_viewport(read, frames=(1, 9)).values()), axis=0)
+    moves = np.ptp(list(read_in_viewport(read, frames=(1, 9)).values()), axis=0)
     assert (moves > 0.01).sum() >= len(READINGS)
     assert ob["hand"] == 3.5
     assert ob.pose.bones["Free.0"].rotation_quaternion[1] == pytest.approx(0.6)
     bpy.context.scene.render.use_motion_blur = True
-    expected = in_viewport(read, subframes=SUBFRAMES)
+    expected = read_in_viewport(read, subframes=SUBFRAMES)
     bpy.context.scene.frame_set(2)
     before = (
         read(bpy.context.view_layer.depsgraph),
-        [np.ravel(own(ob)) for own in READINGS.values()],
+        [np.ravel(get(ob)) for get in READINGS.values()],
     )
-    found = render_frames(tmp_path, read, RENDERED, SUBFRAMES)
+    rendered = render_frames(tmp_path, read, RENDERED, SUBFRAMES)
     assert bpy.context.scene.frame_current == 2
-    after = read(bpy.context.view_layer.depsgraph), [np.ravel(own(ob)) for own in READINGS.values()]
+    after = read(bpy.context.view_layer.depsgraph), [np.ravel(get(ob)) for get in READINGS.values()]
     np.testing.assert_allclose(after[0], before[0], atol=3e-6)
     np.testing.assert_allclose(np.hstack(after[1]), np.hstack(before[1]), atol=3e-6)
     for frame, value in expected.items():
-        np.testing.assert_allclose(found[frame], value, atol=3e-6, err_msg=f"frame {frame}")
+        np.testing.assert_allclose(rendered[frame], value, atol=3e-6, err_msg=f"frame {frame}")
 
 
 def test_scene_strips_render_what_chains_do(tmp_path):
     ob, target = rigs.make_arm()
-    rigs.key(target, "location", SWUNG)
+    rigs.key(target, "location", SHORT_SWING)
     shot = bpy.context.scene
     shot.camera = rigs.link(bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera")))
     cut = bpy.data.scenes.new("Cut")
@@ -316,9 +316,9 @@ def test_scene_strips_render_what_chains_do(tmp_path):
     def gap(depsgraph):
         return rigs.tail(ob, "Bone.1", depsgraph) - rigs.position(target, depsgraph)
 
-    with looking(gap, ()) as seen:
+    with looking(gap, ()) as gaps:
         shot.render.engine, before = "CHAIN_IK_LOOKING", shot.render.engine
         bpy.ops.render.render(animation=True, scene="Cut")
         shot.render.engine = before
-    assert sorted(seen) == list(range(RENDERED[0], RENDERED[1] + 1))
-    np.testing.assert_allclose(list(seen.values()), 0.0, atol=rigs.REACHED)
+    assert sorted(gaps) == list(range(RENDERED[0], RENDERED[1] + 1))
+    np.testing.assert_allclose(list(gaps.values()), 0.0, atol=rigs.REACHED)

@@ -1,4 +1,4 @@
-"""Live chains in the viewport: right in the same update, also on each other and in crowds."""
+"""Live chains in the viewport: solved in the same update, below other chains too, and in crowds."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ def make_spine(name: str = "Spine") -> tuple[bpy.types.Object, bpy.types.Object]
 
 
 def make_limb(ob: bpy.types.Object, parent: str = "") -> tuple[str, bpy.types.Object]:
-    """Add a limb with a chain of its own, first in the list; return its tip and target."""
+    """Add a limb with a chain, first in the list; return the name of its tip, and its target."""
     rigs.add_bones(ob, LIMB, prefix="Limb", parent=parent)
     target, _ = rigs.follow(ob, "Limb.1", (1.2, 0.6, 2.0), empty="Limb Target", chain_count=2)
     ob.chain_ik.chains.move(len(ob.chain_ik.chains) - 1, 0)
@@ -40,13 +40,13 @@ def test_a_chain_that_carries_another_rests_to_the_last_digit_while_that_one_mov
     target.location = (2.0, -1.0, 0.3)
     _, limb_target = make_limb(ob, parent="Bone.1")
     rigs.updated()
-    carrying = [rigs.rotations(ob)[name] for name in ("Bone.0", "Bone.1")]
+    before = [rigs.rotations(ob)[name] for name in ("Bone.0", "Bone.1")]
     for step in range(8):
         limb_target.location.x += 0.07
         if step % 3 == 2:
             ob.update_tag()
         rigs.updated()
-        assert [rigs.rotations(ob)[name] for name in ("Bone.0", "Bone.1")] == carrying
+        assert [rigs.rotations(ob)[name] for name in ("Bone.0", "Bone.1")] == before
 
 
 SESSION = """
@@ -68,7 +68,7 @@ os._exit(0)
 
 @pytest.mark.slow
 def test_levels_solved_in_the_first_update_of_a_graph_leave_it_sound():
-    """A graph evaluated by a handler while it is new is broken for plain tags: 4.2 to 5.0 crash."""
+    """If a handler evaluates a new graph, plain tags crash Blender 4.2 to 5.0 later."""
     code = SESSION.format(root=str(Path(__file__).resolve().parents[3]))
     application = [bpy.app.binary_path, "--background", "--factory-startup", "--python-expr"]
     command = application if bpy.app.binary_path else [sys.executable, "-c"]
@@ -82,36 +82,36 @@ def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(
     tip, target = make_limb(ob, parent="Bone.0")
     target.location = (-0.2, 0.6, 1.8)
     rigs.add_bones(ob, ((0.0, 0.0, 2.0), (0.0, 0.0, 2.5)), prefix="End", parent="Bone.1")
-    tie = ob.pose.bones["Bone.1" if use_tail else "End.0"].constraints.new("IK")
-    tie.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
-    tie.chain_count, tie.use_tail = 2, use_tail
+    ik = ob.pose.bones["Bone.1" if use_tail else "End.0"].constraints.new("IK")
+    ik.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
+    ik.chain_count, ik.use_tail = 2, use_tail
     for place in ((0.7, 0.4, 1.4), (0.5, -0.6, 1.3)):
         spine_target.location = place
         rigs.assert_reaches(ob, tip, target, rigs.updated())
 
 
 def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused():
-    """It would hang on what it writes itself, and move at each update."""
+    """It would depend on bones that it writes, and move at each update."""
     ob = rigs.make_rig(rigs.zigzag(5, 3))
     rigs.add_chain(ob, "Bone.2", rigs.make_empty(location=(0.7, 0.6, 1.4)), chain_count=2)
-    tie = ob.pose.bones["Bone.3"].constraints.new("IK")
+    ik = ob.pose.bones["Bone.3"].constraints.new("IK")
     rigs.updated()
     assert ob.chain_ik.chains[0].status.startswith("Reached")
-    tie.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
+    ik.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
     rigs.tagged(ob)
     assert ob.chain_ik.chains[0].status == (
         "The constraint 'IK' of bone 'Bone.3' moves bone 'Bone.0' above this chain as well:"
         " mute it, or give it a shorter Chain Length."
     )
-    tie.chain_count = 3
+    ik.chain_count = 3
     rigs.tagged(ob)
     assert "above this chain" not in ob.chain_ik.chains[0].status
     rigs.assert_stays(ob)
 
 
 def tie_by_ik(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    tie = ob.pose.bones["Bone.1"].constraints.new("IK")
-    tie.chain_count, tie.target, tie.subtarget = 2, other, "Bone.1"
+    ik = ob.pose.bones["Bone.1"].constraints.new("IK")
+    ik.chain_count, ik.target, ik.subtarget = 2, other, "Bone.1"
 
 
 def tie_by_spline(ob: bpy.types.Object, other: bpy.types.Object) -> None:
@@ -121,26 +121,26 @@ def tie_by_spline(ob: bpy.types.Object, other: bpy.types.Object) -> None:
     points.add(2)
     for point, place in zip(points, ((0, 0, 0), (0.4, 0, 0.9), (0, 0, 2)), strict=True):
         point.co = (*place, 1.0)
-    tie = ob.pose.bones["Bone.1"].constraints.new("SPLINE_IK")
-    tie.chain_count, tie.target = 2, rigs.link(bpy.data.objects.new("Curve", curve))
-    tie.target.parent, tie.target.parent_type, tie.target.parent_bone = other, "BONE", "Bone.1"
+    ik = ob.pose.bones["Bone.1"].constraints.new("SPLINE_IK")
+    ik.chain_count, ik.target = 2, rigs.link(bpy.data.objects.new("Curve", curve))
+    ik.target.parent, ik.target.parent_type, ik.target.parent_bone = other, "BONE", "Bone.1"
 
 
 def tie_by_pole(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    tie = ob.pose.bones["Bone.1"].constraints.new("IK")
-    tie.chain_count, tie.target = 2, rigs.make_empty("IK Target", (0.5, 0.2, 1.2))
-    tie.pole_target, tie.pole_subtarget = other, "Bone.1"
+    ik = ob.pose.bones["Bone.1"].constraints.new("IK")
+    ik.chain_count, ik.target = 2, rigs.make_empty("IK Target", (0.5, 0.2, 1.2))
+    ik.pole_target, ik.pole_subtarget = other, "Bone.1"
 
 
 def tie_root(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    tie = ob.pose.bones["Limb.0"].constraints.new("COPY_LOCATION")
-    tie.target, tie.subtarget = other, "Bone.1"
+    constraint = ob.pose.bones["Limb.0"].constraints.new("COPY_LOCATION")
+    constraint.target, constraint.subtarget = other, "Bone.1"
 
 
 def tie_by_custom_space(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    tie = ob.pose.bones["Bone.0"].constraints.new("COPY_ROTATION")
-    tie.target, tie.target_space = rigs.make_empty("Turned"), "CUSTOM"
-    tie.space_object, tie.space_subtarget = other, "Bone.1"
+    constraint = ob.pose.bones["Bone.0"].constraints.new("COPY_ROTATION")
+    constraint.target, constraint.target_space = rigs.make_empty("Turned"), "CUSTOM"
+    constraint.space_object, constraint.space_subtarget = other, "Bone.1"
 
 
 TIES = (tie_by_ik, tie_by_spline, tie_by_pole, tie_root, tie_by_custom_space)
@@ -163,7 +163,7 @@ def test_only_an_update_that_moves_bones_writes_them_and_idling_calls_nobody(mon
     ob, target = rigs.make_arm()
     bystander = rigs.make_empty("Bystander", (0, 0, 0))
     rigs.updated()
-    written, calls = noted(monkeypatch, live, "write_pose"), []
+    writes, calls = noted(monkeypatch, live, "write_pose"), []
 
     def note(scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
         calls.append(scene.name)
@@ -171,15 +171,15 @@ def test_only_an_update_that_moves_bones_writes_them_and_idling_calls_nobody(mon
     bpy.app.handlers.depsgraph_update_post.append(note)
     rigs.change(bystander.location, x=1.0)
     rigs.tagged(target)
-    assert not written
+    assert not writes
     calls.clear()
     target.location.x -= 0.2
     for _ in range(4):
         rigs.updated()
     bpy.app.handlers.depsgraph_update_post.remove(note)
-    assert (len(written), len(calls)) == (1, 1)
+    assert (len(writes), len(calls)) == (1, 1)
     rigs.assert_reaches(ob, "Bone.1", target)
-    # Original bones show it as well.
+    # The original bones have the pose too.
     assert_positions_close(ob.pose.bones["Bone.1"].tail, target.location, rigs.REACHED)
 
 
@@ -199,7 +199,7 @@ def test_bones_stay_while_live_is_off_or_the_rest_position_is_shown_and_follow_a
         rigs.assert_reaches(ob, "Bone.1", target, rigs.change(owner, **{name: on}))
 
 
-def test_chains_are_compiled_anew_only_where_their_own_bones_differ(monkeypatch):
+def test_chains_are_compiled_again_only_where_their_bones_differ(monkeypatch):
     ob = rigs.make_rig(rigs.zigzag(3, length=0.7), is_connected=False)
     handle = rigs.add_bones(ob, ((0.0, 0.0, 0.0), (0.0, 0.2, 0.0)), prefix="Handle")[0]
     ob.pose.bones[handle].location = (0.5, 0.3, 0.9)
@@ -247,10 +247,10 @@ def move_targets(crowd, seed: int) -> None:
         bpy.data.objects[target].location = np.array(bpy.data.objects[rig].location) + offset
 
 
-def assert_all_reach(crowd, *but: str, depsgraph: bpy.types.Depsgraph | None = None) -> None:
+def assert_all_reach(crowd, *excluded: str, depsgraph: bpy.types.Depsgraph | None = None) -> None:
     depsgraph = depsgraph or rigs.updated()
     for i, (rig, target) in enumerate(crowd):
-        if rig not in but:
+        if rig not in excluded:
             ob = bpy.data.objects[rig]
             rigs.assert_reaches(ob, f"Bone.{1 + i % 2}", bpy.data.objects[target], depsgraph)
 
@@ -272,7 +272,7 @@ def test_targets_of_a_crowd_are_followed_also_if_rigs_move_or_some_are_hidden_or
         ob.rotation_euler.z += 0.2
     move_targets(crowd, 1)
     assert_all_reach(crowd)
-    # Targets that are hidden and shown while all move are not taken for each other.
+    # Targets that are hidden and shown while all move are not mixed up.
     first, second = (bpy.data.objects[crowd[i][1]] for i in (1, 2))
     for hidden, shown in ((first, second), (second, first)):
         hidden.hide_viewport, shown.hide_viewport = True, False
@@ -308,7 +308,7 @@ def follow_a_constraint(ob: bpy.types.Object) -> None:
     ob.constraints.new("COPY_ROTATION").target = other
 
 
-# What changes with time, each on a rig of its own, in a crowd whose targets are all keyed.
+# Animation of one rig each, in a crowd whose targets are all keyed.
 ANIMATED = {
     "influence": lambda ob: rigs.key(ob, "chain_ik.chains[0].influence", {1: 1.0, 5: 0.2}),
     "mute": lambda ob: rigs.key(ob, "chain_ik.chains[0].mute", {1: False, 5: True}),
@@ -328,7 +328,7 @@ ANIMATED = {
     [("influence", "mute", "bones", "object"), ("flip", "hide", "parent", "tie", "driver")],
     ids=str,
 )
-def test_a_crowd_that_plays_stands_on_every_frame_as_if_nothing_were_known(crowd, ways):
+def test_a_crowd_that_plays_shows_on_every_frame_the_pose_of_a_fresh_session(crowd, ways):
     key_targets(crowd)
     changed = {crowd[3 + i][0]: way for i, way in enumerate(ways)}
     for name, way in changed.items():
@@ -336,16 +336,16 @@ def test_a_crowd_that_plays_stands_on_every_frame_as_if_nothing_were_known(crowd
     poses = {name: set() for name in changed}
     for frame in (1, 4, 2):
         depsgraph = rigs.go_to(frame)
-        found = {rig: rigs.pose(bpy.data.objects[rig], depsgraph) for rig, _ in crowd}
+        shown = {rig: rigs.pose(bpy.data.objects[rig], depsgraph) for rig, _ in crowd}
         assert_all_reach(crowd, *changed, depsgraph=depsgraph)
         live.memory.clear()
         depsgraph = rigs.go_to(frame)
-        for rig, pose in found.items():
+        for rig, pose in shown.items():
             expected = rigs.pose(bpy.data.objects[rig], depsgraph)
             np.testing.assert_allclose(pose, expected, rtol=0.0, atol=2e-6, err_msg=rig)
-        for name, seen in poses.items():
-            seen.add(found[name].tobytes())
-    assert all(len(seen) > 1 for seen in poses.values())
+        for name, variants in poses.items():
+            variants.add(shown[name].tobytes())
+    assert all(len(variants) > 1 for variants in poses.values())
 
 
 @pytest.mark.slow
@@ -355,7 +355,7 @@ def test_lists_that_scripts_change_while_a_crowd_plays_are_read_even_of_rigs_tha
     bpy.data.objects[crowd[4][1]].animation_data_clear()
     rigs.go_to(1)
     (graph,) = live.memory.graphs.values()
-    # Alone: a rig that moves would have the lists of all read again.
+    # This rig changes alone: one that moves would have all lists read again.
     resting.chain_ik.chains.remove(0)
     rigs.go_to(2)
     assert resting.session_uid not in graph.rigs

@@ -1,4 +1,4 @@
-"""View layers shown right after a change, rigs in several of them, and what is hidden."""
+"""View layers shown right after a change, rigs in two of them, and hidden objects."""
 
 import bpy
 import numpy as np
@@ -8,14 +8,14 @@ from tests.blender.setups import rigs
 from tests.blender.setups.renders import render_frames
 from tests.blender.setups.saved_rigs import reopen
 
-NEAR, FAR, AWAY = (0.6, 0.5, 1.2), (0.0, 0.0, 4.2), (0.9, -0.4, 1.0)
-# What is changed on object or chain, how, and how it was.
+NEAR_PLACE, FAR_PLACE, SIDE_PLACE = (0.6, 0.5, 1.2), (0.0, 0.0, 4.2), (0.9, -0.4, 1.0)
+# Owner, property, new value and original value.
 CHANGES = {
-    "target": (lambda ob: ob.chain_ik.chains[0].target, "location", AWAY, NEAR),
+    "target": (lambda ob: ob.chain_ik.chains[0].target, "location", SIDE_PLACE, NEAR_PLACE),
     "flip": (lambda ob: ob.chain_ik.chains[0], "use_flip_bend", True, False),
     "mute": (lambda ob: ob.chain_ik.chains[0], "mute", True, False),
     "turned": (lambda ob: ob, "rotation_euler", (0.3, 0.2, 0.1), (0.0, 0.0, 0.0)),
-    # What a chain writes itself takes nothing over.
+    # The chain writes this channel itself: a change of it changes nothing.
     "pose": (lambda ob: ob.pose.bones["Bone.0"], "rotation_quaternion", (0.8, 0, 0.6, 0), None),
 }
 
@@ -24,15 +24,15 @@ def show(view_layer: bpy.types.ViewLayer) -> None:
     bpy.context.window_manager.windows[0].view_layer = view_layer
 
 
-def settled(ob: bpy.types.Object) -> np.ndarray:
-    """Return the pose after everything has been tagged and updated again."""
+def solve_again(ob: bpy.types.Object) -> np.ndarray:
+    """Tag and update everything again; return the pose."""
     return rigs.pose(ob, rigs.tagged(*bpy.data.objects))
 
 
 @pytest.mark.parametrize("is_known", [False, True], ids=["never shown", "shown before"])
-@pytest.mark.parametrize(("owner", "name", "there", "back"), CHANGES.values(), ids=CHANGES)
-def test_a_change_in_one_view_layer_is_solved_in_another_and_put_back_there_all_is_as_before(
-    owner, name, there, back, is_known
+@pytest.mark.parametrize(("owner", "name", "changed", "original"), CHANGES.values(), ids=CHANGES)
+def test_a_change_in_one_view_layer_is_solved_in_another_and_undone_there_all_is_as_before(
+    owner, name, changed, original, is_known
 ):
     ob, _ = rigs.make_arm()
     first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
@@ -40,19 +40,19 @@ def test_a_change_in_one_view_layer_is_solved_in_another_and_put_back_there_all_
         show(layer)
         rigs.updated()
     before = rigs.pose(ob, first.depsgraph)
-    if back is not None:
-        setattr(owner(ob), name, there)
+    if original is not None:
+        setattr(owner(ob), name, changed)
         show(second)
-        found = rigs.pose(ob, rigs.updated())
-        assert np.abs(found - before).max() > 0.1
-        np.testing.assert_array_equal(found, settled(ob))
-    for one, other in ((second, first), (first, second)):
-        show(one)
-        setattr(owner(ob), name, there)
+        pose = rigs.pose(ob, rigs.updated())
+        assert np.abs(pose - before).max() > 0.1
+        np.testing.assert_array_equal(pose, solve_again(ob))
+    for first_shown, second_shown in ((second, first), (first, second)):
+        show(first_shown)
+        setattr(owner(ob), name, changed)
         rigs.updated()
-        show(other)
-        if back is not None:
-            setattr(owner(ob), name, back)
+        show(second_shown)
+        if original is not None:
+            setattr(owner(ob), name, original)
         np.testing.assert_array_equal(rigs.pose(ob, rigs.updated()), before)
         assert status_of(ob) == "Reached"
 
@@ -89,15 +89,15 @@ def test_view_layers_may_be_added_while_something_is_edited(kind, mode):
         rigs.enter(rigs.make_rig(name="Edited"), mode)
     second = bpy.context.scene.view_layers.new("Second")
     rigs.updated()
-    target.location = AWAY
+    target.location = SIDE_PLACE
     show(second)
-    found = rigs.pose(ob, rigs.updated())
+    pose = rigs.pose(ob, rigs.updated())
     rigs.assert_reaches(ob, "Bone.1", target)
-    np.testing.assert_array_equal(found, settled(ob))
+    np.testing.assert_array_equal(pose, solve_again(ob))
 
 
-def test_a_file_opens_that_was_left_in_edit_mode_in_a_view_layer_which_is_not_shown(tmp_path):
-    """Blender went down: it asks for what is edited before that is open."""
+def test_a_file_saved_in_edit_mode_in_a_view_layer_that_is_not_shown_opens(tmp_path):
+    """Blender crashed: it asked for the edited data before that was open."""
     first = bpy.context.view_layer
     rigs.make_arm()
     show(bpy.context.scene.view_layers.new("Second"))
@@ -116,12 +116,12 @@ def test_the_status_is_that_of_the_view_layer_shown():
     first, second = bpy.context.view_layer, bpy.context.scene.view_layers.new("Second")
     rigs.updated()
     for location, layer, word in (
-        (FAR, second, "Out of reach"),
-        (NEAR, first, "Reached"),
-        (FAR, first, "Out of reach"),
-        (NEAR, second, "Reached"),
-        (NEAR, first, "Reached"),
-        (FAR, first, "Out of reach"),
+        (FAR_PLACE, second, "Out of reach"),
+        (NEAR_PLACE, first, "Reached"),
+        (FAR_PLACE, first, "Out of reach"),
+        (NEAR_PLACE, second, "Reached"),
+        (NEAR_PLACE, first, "Reached"),
+        (FAR_PLACE, first, "Out of reach"),
     ):
         target.location = location
         show(layer)
@@ -160,7 +160,7 @@ def test_a_target_hidden_in_one_view_layer_is_followed_in_both(make):
         for layer in (first, second):
             layer.id_data.frame_set(frame)
             rigs.assert_reaches(ob, "Bone.1", target, layer.depsgraph)
-    # Nor does one layer call the other back.
+    # An update of one layer starts none of the other.
     before = rigs.rotations(ob)
     for layer in (first, second) * 3:
         ob.update_tag()
@@ -176,7 +176,7 @@ def test_a_target_hidden_in_one_view_layer_is_followed_in_both(make):
     ],
     ids=str,
 )
-def test_chains_that_go_on_do_so_as_with_one_view_layer(settings, is_shown):
+def test_chains_that_remember_frames_play_the_same_with_one_view_layer_and_two(settings, is_shown):
     ob, target = rigs.make_arm()
 
     def play() -> list[np.ndarray]:
@@ -215,7 +215,7 @@ def test_a_rig_that_another_scene_has_posed_does_not_claim_to_be_solved_here():
     assert chain.status == "Reached"
 
 
-BEHIND = (-0.7, 0.4, 0.8)
+BACK_PLACE = (-0.7, 0.4, 0.8)
 FRAMES = (2, 4)
 
 
@@ -257,17 +257,17 @@ HIDDEN = {
 
 
 def make_arm_with(role: str) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Return a rig, and what it follows as the role says; that is in the collection Hidden."""
+    """Return a rig, and the object with this role that it follows, in the collection Hidden."""
     collection = rigs.make_collection("Hidden")
     ob = rigs.make_rig(rigs.zigzag(3, length=0.7))
     if role == "target bone":
         followed = rigs.make_rig(((0, 0, 0), (0, 0, 0.2)), name="Handle")
         collection.objects.link(followed)
         bpy.context.scene.collection.objects.unlink(followed)
-        followed.location = NEAR
+        followed.location = NEAR_PLACE
         rigs.add_chain(ob, "Bone.2", followed, subtarget="Bone.0")
         return ob, followed
-    followed = rigs.make_empty("Followed", NEAR, collection=collection)
+    followed = rigs.make_empty("Followed", NEAR_PLACE, collection=collection)
     if role == "target":
         rigs.add_chain(ob, "Bone.2", followed)
     else:
@@ -279,33 +279,33 @@ def make_arm_with(role: str) -> tuple[bpy.types.Object, bpy.types.Object]:
 def test_what_is_hidden_is_followed_in_the_viewport_and_in_renders(role, hide, tmp_path):
     ob, followed = make_arm_with(role)
     near = rigs.pose(ob)
-    followed.location = BEHIND
+    followed.location = BACK_PLACE
     far = rigs.pose(ob)
     assert np.abs(far - near).max() > 0.1
-    rigs.key(followed, "location", {1: NEAR, 5: BEHIND})
+    rigs.key(followed, "location", {1: NEAR_PLACE, 5: BACK_PLACE})
     frames = range(FRAMES[0], FRAMES[1] + 1)
     expected = {frame: rigs.pose(ob, rigs.go_to(frame)) for frame in frames}
     hide(followed)
-    for location, pose in ((NEAR, near), (BEHIND, far)):
+    for location, pose in ((NEAR_PLACE, near), (BACK_PLACE, far)):
         rigs.change(followed, location=location)
         rigs.assert_same_pose(ob, pose)
     rigs.go_to(1)
-    found = render_frames(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph), FRAMES)
+    rendered = render_frames(tmp_path, lambda depsgraph: rigs.pose(ob, depsgraph), FRAMES)
     for frame, pose in expected.items():
-        np.testing.assert_allclose(found[frame], pose, atol=3e-6, err_msg=f"frame {frame}")
+        np.testing.assert_allclose(rendered[frame], pose, atol=3e-6, err_msg=f"frame {frame}")
 
 
 @pytest.mark.parametrize("is_target_first", [True, False])
 def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_target_first):
     ob = rigs.make_rig()
-    target = rigs.make_empty(location=NEAR, collection=rigs.make_collection("Hidden"))
+    target = rigs.make_empty(location=NEAR_PLACE, collection=rigs.make_collection("Hidden"))
     exclude_and_hide_everywhere(target)
     chain = ob.chain_ik.chains.add()
     if is_target_first:
         chain.target, chain.bone = target, "Bone.1"
     else:
         chain.bone, chain.target = "Bone.1", target
-    for location in (NEAR, BEHIND):
+    for location in (NEAR_PLACE, BACK_PLACE):
         target.location = location
         tail = rigs.tail(ob, "Bone.1", rigs.updated())
         np.testing.assert_allclose(tail, location, atol=rigs.REACHED)
@@ -315,17 +315,17 @@ def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_targe
 @pytest.mark.parametrize("hide", [hide_in_viewports, hide_in_renders, exclude_and_hide_everywhere])
 def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, follows_own_bone, tmp_path):
     collection = rigs.make_collection("Hidden")
-    ob, target = rigs.make_arm(NEAR)
+    ob, target = rigs.make_arm(NEAR_PLACE)
     collection.objects.link(ob)
     bpy.context.scene.collection.objects.unlink(ob)
-    # Nothing that is shown hangs on the tip.
+    # No visible object depends on the tip.
     rigs.add_bones(ob, (rigs.ARM[2], (0, 0, 3)), names=["Hand"], parent="Bone.1")
     rigs.change(ob.chain_ik.chains[0], bone="Hand", use_tail=False)
-    rigs.key(target, "location", {1: NEAR, 5: BEHIND})
+    rigs.key(target, "location", {1: NEAR_PLACE, 5: BACK_PLACE})
     if follows_own_bone:
         rigs.add_bones(ob, ((0, 0, 0), (0, 1, 0)), names=["Control"])
         rigs.change(ob.chain_ik.chains[0], target=ob, subtarget="Control")
-        rigs.key(ob, 'pose.bones["Control"].location', {1: NEAR, 5: BEHIND})
+        rigs.key(ob, 'pose.bones["Control"].location', {1: NEAR_PLACE, 5: BACK_PLACE})
     mesh = bpy.data.meshes.new("Skin")
     mesh.from_pydata([rigs.ARM[2]], (), ())
     skin = rigs.link(bpy.data.objects.new("Skin", mesh))
@@ -341,71 +341,71 @@ def test_a_hidden_rig_moves_the_mesh_that_it_deforms(hide, follows_own_bone, tmp
         bpy.context.scene.frame_set(frame)
         assert gap(bpy.context.view_layer.depsgraph) < 1e-4, f"frame {frame}"
     bpy.context.scene.frame_set(1)
-    for frame, found in render_frames(tmp_path, gap, FRAMES).items():
-        assert found < 1e-4, f"rendered frame {frame}"
+    for frame, distance in render_frames(tmp_path, gap, FRAMES).items():
+        assert distance < 1e-4, f"rendered frame {frame}"
 
 
-def anchors(ob: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
-    """Return bone and target of every constraint on the bones of a rig that has no other."""
+def list_anchors(ob: bpy.types.Object) -> list[tuple[str, bpy.types.Object | None]]:
+    """Return bone and target of all constraints of the bones: this rig has only anchors."""
     bpy.context.view_layer.update()
-    return [(bone.name, tie.target) for bone in ob.pose.bones for tie in bone.constraints]
+    return [(bone.name, anchor.target) for bone in ob.pose.bones for anchor in bone.constraints]
 
 
 def test_anchors_are_there_where_something_is_hidden_follow_the_settings_and_move_no_bone():
     ob, target = rigs.make_arm()
-    assert anchors(ob) == []
+    assert list_anchors(ob) == []
     for hide in (hide_in_viewports, hide_in_renders):
         hide(target)
-        assert anchors(ob) == [("Bone.0", target)]
-        assert all(tie.mute or tie.influence == 0.0 for tie in ob.pose.bones["Bone.0"].constraints)
+        assert list_anchors(ob) == [("Bone.0", target)]
+        assert all(one.mute or one.influence == 0.0 for one in ob.pose.bones["Bone.0"].constraints)
         target.hide_viewport = target.hide_render = False
-        assert anchors(ob) == []
+        assert list_anchors(ob) == []
     hide_in_renders(target)
     chain = ob.chain_ik.chains[0]
-    # Two chains of one bone and target lose nothing when one goes.
+    # The anchor of two chains with one bone and target stays when one chain loses its target.
     second = rigs.add_chain(ob, "Bone.1", target, mute=True)
     second.target = None
-    assert anchors(ob) == [("Bone.0", target)]
+    assert list_anchors(ob) == [("Bone.0", target)]
     other = rigs.make_empty("Other")
     hide_in_viewports(other)
     chain.target = other
-    assert anchors(ob) == [("Bone.0", other)]
+    assert list_anchors(ob) == [("Bone.0", other)]
     chain.chain_count = 1
-    assert anchors(ob) == [("Bone.1", other)]
+    assert list_anchors(ob) == [("Bone.1", other)]
     chain.chain_count = 0
     chain.pole_target = target
-    assert sorted(tie.name for _, tie in anchors(ob)) == ["Other", "Rig Target"]
+    assert sorted(empty.name for _, empty in list_anchors(ob)) == ["Other", "Rig Target"]
     chain.pole_target = chain.target = None
-    assert anchors(ob) == []
-    # Constraints of the person are left alone.
-    own = ob.pose.bones["Bone.1"].constraints.new("COPY_LOCATION")
-    own.target, own.mute, chain.bone, chain.target = target, True, "Bone.1", target
+    assert list_anchors(ob) == []
+    # Constraints of the user stay.
+    copy = ob.pose.bones["Bone.1"].constraints.new("COPY_LOCATION")
+    copy.target, copy.mute, chain.bone, chain.target = target, True, "Bone.1", target
     chain.target = None
-    assert anchors(ob) == [("Bone.1", target)]
-    ob.pose.bones["Bone.1"].constraints.remove(own)
-    # They go with the chain or its target.
+    assert list_anchors(ob) == [("Bone.1", target)]
+    ob.pose.bones["Bone.1"].constraints.remove(copy)
+    # Anchors disappear with the chain or its target.
     chain.target = other
-    assert anchors(ob) == [("Bone.0", other)]
+    assert list_anchors(ob) == [("Bone.0", other)]
     bpy.data.objects.remove(other)
-    assert anchors(ob) == []
+    assert list_anchors(ob) == []
     chain.target = target
-    assert anchors(ob) == [("Bone.0", target)]
-    # As a script may: that tells Blender nothing, and the next change of the rig does.
+    assert list_anchors(ob) == [("Bone.0", target)]
+    # Blender does not notice this change of a script; the next change of the rig shows it.
     ob.chain_ik.chains.clear()
     ob.update_tag()
-    assert anchors(ob) == []
+    assert list_anchors(ob) == []
 
 
 def test_no_object_is_taken_for_another_where_a_posed_bone_drives_what_is_hidden():
-    # One object comes and another goes, and none of what Blender lists is told to have changed.
+    # One object appears and another disappears, and Blender reports no change of any object.
     shown = rigs.make_empty(location=(9, 9, 9))
     ob = rigs.make_rig([(0, 0, 0), (0, 0.2, 1), (0, 0, 2)])
     target, hidden = rigs.make_empty(location=(0.5, 0.5, 1)), rigs.make_empty(location=(8, 8, 8))
     switch = rigs.make_rig([(3, 0, 0), (3, 0.2, 1)])
     bone = switch.pose.bones[0]
     bone["show"] = 0.0
-    for each, expression in ((shown, "show < 0.5"), (hidden, "show >= 0.5")):
-        driver = each.driver_add("hide_viewport").driver
+    for empty, expression in ((shown, "show < 0.5"), (hidden, "show >= 0.5")):
+        driver = empty.driver_add("hide_viewport").driver
         driver.expression, variable = expression, driver.variables.new()
         variable.name, variable.targets[0].id = "show", switch
         variable.targets[0].data_path = 'pose.bones["Bone.0"]["show"]'

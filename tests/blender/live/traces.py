@@ -1,9 +1,8 @@
-"""Everything that an extension can hang into Blender, as names. Imports nothing of ours.
+"""Names of everything that an extension can register in Blender; imports nothing of the package.
 
-Blender lists handlers, classes, menus and keymaps. What it does not list, it holds as Python
-objects that Python's collector knows: what it is to call for drawing, for the message bus, at a
-timer. Those are asked for their `type`: `isinstance` also reads their `__class__`, and an operator
-of an add-on that was disabled raises when it is read.
+Blender lists handlers, classes, menus and keymaps. It does not list callbacks for drawing, the
+message bus and timers: the garbage collector finds these Python objects. They are checked by
+`type`, as `isinstance` also reads `__class__`, and an operator of a disabled add-on raises then.
 """
 
 import gc
@@ -15,19 +14,19 @@ from collections.abc import Iterator
 import bpy
 
 KINDS_IN_USE = ("handlers", "classes", "properties")
-"""What there is of in any case: a listing without them sees nothing."""
+"""Kinds that are never empty: a listing without them does not work."""
 
 
 def list_traces() -> dict[str, list[str]]:
-    """Return everything that hangs in Blender, by kind: who is called, and where from."""
+    """Return the names of everything that is registered in Blender, by kind."""
     named = {name: getattr(bpy.types, name) for name in dir(bpy.types)}
-    known = {name: each for name, each in named.items() if isinstance(each, type)}
-    found = {
+    classes = {name: item for name, item in named.items() if isinstance(item, type)}
+    traces = {
         "handlers": _handlers(),
         "timers": _timers(),
         "classes": _classes(),
-        "properties": _properties(known),
-        "drawn into": _drawn_into(known),
+        "properties": _properties(classes),
+        "drawn into": _drawn_into(classes),
         "draw callbacks": _draw_callbacks(),
         "messages": _messages(),
         "keymaps": _keymaps(),
@@ -35,19 +34,19 @@ def list_traces() -> dict[str, list[str]]:
         "logs": _logs(),
         "presets": map(str, bpy.utils._preset_path_registry),
     }
-    return {kind: sorted(names) for kind, names in found.items()}
+    return {kind: sorted(names) for kind, names in traces.items()}
 
 
 def left_behind(before: dict[str, list[str]], after: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return what hangs in Blender now and did not before, also a second one of the same name."""
-    left = {
+    """Return the names that are new since `before`, by kind; a name may be new a second time."""
+    surplus = {
         kind: sorted((Counter(after[kind]) - Counter(before[kind])).elements()) for kind in after
     }
-    return {kind: names for kind, names in left.items() if names}
+    return {kind: names for kind, names in surplus.items() if names}
 
 
 def has_translations(name: str) -> bool:
-    """Tell whether somebody has registered translations under a name: Blender lists none."""
+    """Tell whether translations are registered under a name; Blender does not list them."""
     try:
         bpy.app.translations.register(name, {})
     except ValueError:
@@ -68,58 +67,58 @@ def _handlers() -> Iterator[str]:
 
 
 def _timers() -> Iterator[str]:
-    for each in gc.get_objects():
-        if type(each) is types.FunctionType and bpy.app.timers.is_registered(each):
-            yield _named(each)
+    for item in gc.get_objects():
+        if type(item) is types.FunctionType and bpy.app.timers.is_registered(item):
+            yield _named(item)
 
 
 def _classes() -> Iterator[str]:
-    """Yield those that scripts have registered; `dir(bpy.types)` knows no property groups.
+    """Yield the classes that scripts have registered; `dir(bpy.types)` has no property groups.
 
-    Those of `bpy.types` itself Blender makes when it needs them.
+    Classes of `bpy.types` itself are left out: Blender makes them when it needs them.
     """
-    below = [bpy.types.bpy_struct]
-    while below:
-        each = below.pop()
-        below += each.__subclasses__()
-        if "bl_rna" in vars(each) and each.__module__ != "bpy.types":
-            yield _named(each)
+    pending = [bpy.types.bpy_struct]
+    while pending:
+        cls = pending.pop()
+        pending += cls.__subclasses__()
+        if "bl_rna" in vars(cls) and cls.__module__ != "bpy.types":
+            yield _named(cls)
 
 
-def _properties(known: dict[str, type]) -> Iterator[str]:
-    for name, each in known.items():
-        own = getattr(each, "bl_rna", None)
-        if own is not None and "__annotations__" not in vars(each):
-            yield from (f"{name}.{prop.identifier}" for prop in own.properties if prop.is_runtime)
+def _properties(classes: dict[str, type]) -> Iterator[str]:
+    for name, cls in classes.items():
+        rna = getattr(cls, "bl_rna", None)
+        if rna is not None and "__annotations__" not in vars(cls):
+            yield from (f"{name}.{prop.identifier}" for prop in rna.properties if prop.is_runtime)
 
 
-def _drawn_into(known: dict[str, type]) -> Iterator[str]:
+def _drawn_into(classes: dict[str, type]) -> Iterator[str]:
     """Yield the functions that were appended to menus, panels and headers."""
-    for name, each in known.items():
-        for function in getattr(getattr(each, "draw", None), "_draw_funcs", ()):
+    for name, cls in classes.items():
+        for function in getattr(getattr(cls, "draw", None), "_draw_funcs", ()):
             if function.__qualname__ != f"{name}.draw":
-                # Not Blender's own, which is listed as well once something was appended.
+                # Once something is appended, Blender lists its native function too: skip that.
                 yield f"{name}: {_named(function)}"
 
 
 def _draw_callbacks() -> Iterator[str]:
-    """Yield what `Space.draw_handler_add` was given: Blender keeps its arguments in one tuple."""
-    for each in gc.get_objects():
-        if type(each) is tuple and len(each) >= 5 and issubclass(type(each[0]), type):
-            if issubclass(each[0], bpy.types.Space) and callable(each[1]):
-                yield f"{each[0].__name__} {each[3]} {each[4]}: {_named(each[1])}"
+    """Yield the callbacks of `Space.draw_handler_add`: Blender keeps its arguments in one tuple."""
+    for item in gc.get_objects():
+        if type(item) is tuple and len(item) >= 5 and issubclass(type(item[0]), type):
+            if issubclass(item[0], bpy.types.Space) and callable(item[1]):
+                yield f"{item[0].__name__} {item[3]} {item[4]}: {_named(item[1])}"
 
 
 def _messages() -> Iterator[str]:
-    """Yield what `msgbus.subscribe_rna` was given: a tuple of its arguments and the function."""
-    for each in gc.get_objects():
-        if type(each) is tuple and len(each) == 2 and type(each[0]) is tuple:
-            if type(each[1]) is types.FunctionType:
-                yield _named(each[1])
+    """Yield the callbacks of `msgbus.subscribe_rna`: tuples of its arguments and the function."""
+    for item in gc.get_objects():
+        if type(item) is tuple and len(item) == 2 and type(item[0]) is tuple:
+            if type(item[1]) is types.FunctionType:
+                yield _named(item[1])
 
 
 def _logs() -> Iterator[str]:
-    """Yield where loggers write to."""
+    """Yield the handlers of all loggers."""
     for name, logger in logging.Logger.manager.loggerDict.items():
         for handler in getattr(logger, "handlers", ()):
             yield f"{name}: {type(handler).__name__}"

@@ -1,4 +1,4 @@
-"""FOLLOW in a scene: dragged by tip or root, the same each time it is played, and given back."""
+"""FOLLOW in a scene: chains dragged by tip or root, each playback the same, the pose restored."""
 
 import bpy
 import numpy as np
@@ -15,8 +15,8 @@ from tests.helpers import make_rng
 bake = bpy.ops.pose.chain_ik_bake
 COUNT, LAST = 6, 24
 REACH = float(COUNT)
-# float32 poses over a chain of this length.
-SAME = 1e-6 * REACH
+# Distance: the rounding of float32 poses on a chain of this length.
+TOLERANCE = 1e-6 * REACH
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +27,13 @@ def short_scene(empty_scene):
 
 
 def swim(frame, last=LAST):
-    """Return where the target is at a frame: a winding way on from the tip at the first one."""
+    """Return the target's place at a frame: a winding path from the tip's place at frame 1."""
     time = (frame - 1.0) / (last - 1.0)
     return (2.0 * np.sin(5.0 * time), 3.0 * time + np.sin(7.0 * time), 6.0 + 4.0 * time)
 
 
 def make_tail(name="Tail", *, last=LAST, is_still=False, **settings):
-    """Return a rig of six bones whose target swims, selected."""
+    """Return a selected rig of six bones, and its target, which swims unless `is_still`."""
     modes, parent = settings.pop("modes", "QUATERNION"), settings.pop("parent", "")
     ob = rigs.make_armature(name)
     if parent:
@@ -41,14 +41,14 @@ def make_tail(name="Tail", *, last=LAST, is_still=False, **settings):
     rigs.add_bones(ob, rigs.zigzag(COUNT), modes=modes, parent=f"{parent}.0" if parent else "")
     target = rigs.make_empty(f"{name} Target", swim(1))
     if not is_still:
-        rigs.key(target, "location", {each: swim(each, last) for each in range(1, last + 1)})
+        rigs.key(target, "location", {frame: swim(frame, last) for frame in range(1, last + 1)})
     rigs.add_chain(ob, f"Bone.{COUNT - 1}", target, solver="FOLLOW", chain_count=COUNT, **settings)
     select_objects(active=ob)
     return ob, target
 
 
-def dragged(points, place):
-    """Return the joints (n + 1, 3) that the core drags to a place."""
+def drag(points, place):
+    """Return the joints (n + 1, 3) after the core has dragged them to a place."""
     return follow(points[:, :, None], np.array(place)[None, :, None])[:, :, 0]
 
 
@@ -60,7 +60,7 @@ def lengths(points):
     return np.linalg.norm(np.diff(points, axis=-2), axis=-1)
 
 
-def played(ob, frames=range(1, LAST + 1)):
+def play(ob, frames=range(1, LAST + 1)):
     return np.array([joints(ob, rigs.go_to(frame)) for frame in frames])
 
 
@@ -68,68 +68,68 @@ def played(ob, frames=range(1, LAST + 1)):
 @pytest.mark.parametrize("bend", [np.pi, 0.4])
 def test_a_chain_is_dragged_through_the_frames_as_the_core_drags_it(lead, bend):
     ob, _ = make_tail(follow_lead=lead, max_bend=bend)
-    shown = played(ob)
-    # Held joints amplify what float32 leaves.
-    same = 30 * SAME if bend == np.pi else 2e-3 * REACH
+    shown = play(ob)
+    # Limited bends amplify the rounding of float32.
+    tolerance = 30 * TOLERANCE if bend == np.pi else 2e-3 * REACH
     expected = rigs.zigzag(COUNT)[:, :, None]
-    for frame, found in zip(range(1, LAST + 1), shown, strict=True):
+    for frame, pose in zip(range(1, LAST + 1), shown, strict=True):
         place = np.array(swim(frame))[None, :, None]
         expected = follow(expected, place, Lead(lead), bend)
-        np.testing.assert_allclose(found, expected[:, :, 0], atol=same)
-        np.testing.assert_allclose(found[-1 if lead == "TIP" else 0], swim(frame), atol=SAME)
-    off = lengths(shown) - lengths(rigs.zigzag(COUNT))
-    assert np.abs(off).max() < SAME
+        np.testing.assert_allclose(pose, expected[:, :, 0], atol=tolerance)
+        np.testing.assert_allclose(pose[-1 if lead == "TIP" else 0], swim(frame), atol=TOLERANCE)
+    errors = lengths(shown) - lengths(rigs.zigzag(COUNT))
+    assert np.abs(errors).max() < TOLERANCE
     assert not locations(ob)[1:].any()
     chain = ob.chain_ik.chains[0]
     assert chain.status.startswith("Reached")
-    assert chain.residual < SAME
+    assert chain.residual < TOLERANCE
 
 
 def test_a_jump_starts_from_the_stored_pose_and_a_few_frames_left_out_do_not():
     ob, _ = make_tail()
-    played(ob, range(1, 10))
-    after_jump = played(ob, [20])[0]
-    np.testing.assert_allclose(after_jump, dragged(rigs.zigzag(COUNT), swim(20)), atol=10 * SAME)
-    back = played(ob, [15])[0]
-    np.testing.assert_allclose(back, dragged(rigs.zigzag(COUNT), swim(15)), atol=10 * SAME)
-    whole = played(ob)
-    some = played(ob, [1, 4, 7, 10])
-    np.testing.assert_allclose(some[-1], whole[9], atol=0.05 * REACH)
-    assert np.abs(some[-1] - played(ob, [10])[0]).max() < SAME
-    assert np.abs(whole[9] - played(ob, [24, 10])[-1]).max() > 0.05
+    play(ob, range(1, 10))
+    after_jump = play(ob, [20])[0]
+    np.testing.assert_allclose(after_jump, drag(rigs.zigzag(COUNT), swim(20)), atol=10 * TOLERANCE)
+    back = play(ob, [15])[0]
+    np.testing.assert_allclose(back, drag(rigs.zigzag(COUNT), swim(15)), atol=10 * TOLERANCE)
+    whole = play(ob)
+    skipping = play(ob, [1, 4, 7, 10])
+    np.testing.assert_allclose(skipping[-1], whole[9], atol=0.05 * REACH)
+    assert np.abs(skipping[-1] - play(ob, [10])[0]).max() < TOLERANCE
+    assert np.abs(whole[9] - play(ob, [24, 10])[-1]).max() > 0.05
 
 
-def test_frames_seen_ahead_for_motion_blur_are_come_back_from():
+def test_frames_evaluated_ahead_for_motion_blur_do_not_change_the_motion():
     ob, _ = make_tail()
-    plain, blurred = played(ob), []
+    plain, blurred = play(ob), []
     for frame in range(1, LAST + 1):
         for shutter in (frame - 0.25, frame + 0.25, frame):
             depsgraph = rigs.go_to(shutter)
         blurred.append(joints(ob, depsgraph))
-    # What is left is the way of the target between the frames, which is no straight line.
+    # The difference comes from the target's path between the frames, which is curved.
     np.testing.assert_allclose(np.array(blurred), plain, atol=0.01 * REACH)
 
 
-def test_frames_in_which_nothing_moves_at_all_are_no_jump():
+def test_frames_without_any_movement_are_not_a_jump():
     ob, target = make_tail(is_still=True)
     for place in (swim(8), swim(16)):
         rigs.change(target, location=place)
-    stands = joints(ob)
+    start = joints(ob)
     for frame in range(2, 20):
         rigs.go_to(frame)
     target.location = swim(18)
-    found = joints(ob, rigs.go_to(20))
-    np.testing.assert_allclose(found, dragged(stands, swim(18)), atol=30 * SAME)
+    after = joints(ob, rigs.go_to(20))
+    np.testing.assert_allclose(after, drag(start, swim(18)), atol=30 * TOLERANCE)
 
 
-def test_dragged_by_hand_it_goes_on_from_where_it_is_and_at_rest_nothing_moves():
+def test_a_chain_dragged_by_hand_goes_on_from_its_last_pose_and_at_rest_nothing_moves():
     ob, target = make_tail(is_still=True)
     rigs.go_to(5)
     expected = joints(ob)[:, :, None]
     for seed in range(6):
         rigs.change(target, location=np.array(target.location) + make_rng(seed).normal(size=3))
         expected = follow(expected, np.array(target.location)[None, :, None])
-        np.testing.assert_allclose(joints(ob), expected[:, :, 0], atol=30 * SAME)
+        np.testing.assert_allclose(joints(ob), expected[:, :, 0], atol=30 * TOLERANCE)
     rigs.assert_stays(ob, target)
 
 
@@ -146,8 +146,8 @@ def test_below_a_parent_that_moves_turns_and_scales_the_tip_is_at_its_target(is_
     rigs.key(ob, path, {1: (1, 0, 0, 0), LAST: (1, 0.5, -0.2, 0.4)})
     for frame in range(1, LAST + 1):
         depsgraph = rigs.go_to(frame)
-        off = rigs.tail(ob, "Bone.5", depsgraph) - rigs.position(target, depsgraph)
-        np.testing.assert_allclose(off, 0.0, atol=5 * SAME)
+        gap = rigs.tail(ob, "Bone.5", depsgraph) - rigs.position(target, depsgraph)
+        np.testing.assert_allclose(gap, 0.0, atol=5 * TOLERANCE)
 
 
 def test_keyed_bones_start_from_their_keys_and_go_on_from_their_last_pose():
@@ -159,49 +159,49 @@ def test_keyed_bones_start_from_their_keys_and_go_on_from_their_last_pose():
     rigs.go_to(1)
     expected = joints(ob)[:, :, None]
     ob.chain_ik.chains[0].mute = False
-    found = played(ob)
-    for frame, shown in zip(range(1, 6), found, strict=False):
+    motion = play(ob)
+    for frame, shown in zip(range(1, 6), motion, strict=False):
         expected = follow(expected, np.array(swim(frame))[None, :, None])
-        np.testing.assert_allclose(shown, expected[:, :, 0], atol=30 * SAME)
-    np.testing.assert_array_equal(played(ob), found)
+        np.testing.assert_allclose(shown, expected[:, :, 0], atol=30 * TOLERANCE)
+    np.testing.assert_array_equal(play(ob), motion)
 
 
 @pytest.mark.parametrize(
     ("way", "value"), [("mute", True), ("remove", None), ("solver", "NEWTON"), ("restore", None)]
 )
-def test_the_stored_pose_is_given_back_location_included(way, value):
+def test_the_stored_pose_is_restored_with_its_location(way, value):
     ob, _ = make_tail(is_still=True)
     chain = ob.chain_ik.chains[0]
     rigs.change(chain, mute=True)
     ob.pose.bones["Bone.0"].location = (0.3, -0.2, 0.1)
     rigs.turn_bones(ob, seed=3)
-    before, stood = rigs.rotations(ob), locations(ob)
+    before, start = rigs.rotations(ob), locations(ob)
     rigs.change(chain, mute=False)
     rigs.change(chain.target, location=(4.0, 1.0, 2.0))
-    assert np.abs(locations(ob) - stood).max() > 0.5
+    assert np.abs(locations(ob) - start).max() > 0.5
     rigs.let_go(ob, way, value)
-    np.testing.assert_allclose(locations(ob), stood, atol=1e-7)
+    np.testing.assert_allclose(locations(ob), start, atol=1e-7)
     if way != "solver":
         assert rigs.rotations(ob) == before
     else:
         assert "location" not in chain.stored_pose
 
 
-def test_influence_shows_a_share_of_the_way_and_the_chain_goes_on_from_the_whole():
+def test_influence_shows_a_share_of_the_motion_and_the_chain_goes_on_from_the_whole():
     influence = 0.5
     whole, _ = make_tail("Whole")
     part, _ = make_tail("Part", influence=influence)
     for frame in range(1, 12):
         rigs.go_to(frame)
         np.testing.assert_allclose(
-            locations(part)[0], influence * locations(whole)[0], atol=30 * SAME
+            locations(part)[0], influence * locations(whole)[0], atol=30 * TOLERANCE
         )
     rigs.assert_stays(part)
     assert part.chain_ik.chains[0].status.startswith("Part of the way")
 
 
-def test_once_influence_is_full_a_chain_stands_as_it_would_have_without_a_share():
-    """What is at its target already is not drawn there again: its whole way is known."""
+def test_once_influence_is_full_the_pose_is_that_of_full_influence_from_the_start():
+    """A chain at its target is not dragged again: the whole motion is remembered."""
     ends = []
     for influence in (1.0, 0.5):
         name = f"Tail {influence}"
@@ -210,7 +210,7 @@ def test_once_influence_is_full_a_chain_stands_as_it_would_have_without_a_share(
         rigs.change(ob.chain_ik.chains[0], influence=1.0)
         assert ob.chain_ik.chains[0].status.startswith("Reached")
         ends.append(joints(ob))
-    np.testing.assert_allclose(ends[1], ends[0], atol=10 * SAME)
+    np.testing.assert_allclose(ends[1], ends[0], atol=10 * TOLERANCE)
 
 
 def test_solve_once_drags_the_chain_and_its_root_if_that_can_be_dragged():
@@ -218,43 +218,43 @@ def test_solve_once_drags_the_chain_and_its_root_if_that_can_be_dragged():
     rigs.change(ob.chain_ik.chains[0], mute=True)
     target.location = (3.0, 1.0, 5.0)
     select_bones(ob, ["Bone.5"], target)
-    expected = dragged(joints(ob), target.location)
+    expected = drag(joints(ob), target.location)
     press(bpy.ops.pose.chain_ik_solve, solver="FOLLOW")
-    np.testing.assert_allclose(joints(ob), expected, atol=10 * SAME)
-    said = refusal(bpy.ops.pose.chain_ik_solve, solver="FOLLOW", chain_count=3)
-    assert "clear Connected" in said
+    np.testing.assert_allclose(joints(ob), expected, atol=10 * TOLERANCE)
+    message = refusal(bpy.ops.pose.chain_ik_solve, solver="FOLLOW", chain_count=3)
+    assert "clear Connected" in message
 
 
 @pytest.mark.parametrize("influence", [1.0, 0.5])
-def test_undo_and_a_saved_file_go_on_from_what_stands_there(influence, tmp_path):
+def test_undo_and_a_saved_file_go_on_from_the_present_pose(influence, tmp_path):
     ob, target = make_tail(is_still=True, influence=influence)
     for place in ((3.0, 1.0, 5.0), (3.0, 4.0, 5.0)):
         rigs.change(target, location=place)
-    stands = joints(ob)
+    before = joints(ob)
     bpy.ops.ed.undo_push(message="dragged")
     rigs.change(target, location=(-3.0, -4.0, 2.0))
     bpy.ops.ed.undo_push(message="dragged on")
     bpy.ops.ed.undo()
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(joints(bpy.data.objects["Tail"]), stands, atol=10 * SAME)
+    np.testing.assert_allclose(joints(bpy.data.objects["Tail"]), before, atol=10 * TOLERANCE)
     reopen(tmp_path / "tail.blend")
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(joints(bpy.data.objects["Tail"]), stands, atol=10 * SAME)
+    np.testing.assert_allclose(joints(bpy.data.objects["Tail"]), before, atol=10 * TOLERANCE)
 
 
 def test_a_bake_shows_the_live_motion_and_a_second_one_gives_the_same_keys():
     ob, _ = make_tail(max_bend=0.4)
-    live = played(ob)
+    live = play(ob)
     keys = []
     for frame in (9, 1):
         rigs.go_to(frame)
         press(bake)
-        np.testing.assert_allclose(played(ob), live, atol=SAME)
-        np.testing.assert_allclose(played(ob, range(LAST, 0, -1)), live[::-1], atol=SAME)
+        np.testing.assert_allclose(play(ob), live, atol=TOLERANCE)
+        np.testing.assert_allclose(play(ob, range(LAST, 0, -1)), live[::-1], atol=TOLERANCE)
         curves = rigs.curves_of(ob)
         keys.append([[tuple(point.co) for point in curve.keyframe_points] for curve in curves])
         assert len(curves) == 4 * COUNT + 3
-        # Once more from the pose without keys.
+        # The second bake starts from the pose without keys.
         ob.animation_data_clear()
         for bone in ob.pose.bones:
             bone.location, bone.rotation_quaternion = (0, 0, 0), (1, 0, 0, 0)

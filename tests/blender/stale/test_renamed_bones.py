@@ -1,4 +1,4 @@
-"""Bones renamed and changed: names in a chain mean the bones they meant, and records are new."""
+"""Renamed and changed bones: chains follow the same bones, and cached skeletons are replaced."""
 
 from collections.abc import Callable, Iterable
 
@@ -17,10 +17,10 @@ from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import select_objects
 from tests.helpers import make_rng
 
-ARM_NAMES = ("Bone.0", "Bone.1", "Bone.2")
-CONTROL_NAMES = ("Hand.0", "Elbow.0")
+ARM_BONES = ("Bone.0", "Bone.1", "Bone.2")
+CONTROL_BONES = ("Hand.0", "Elbow.0")
 STEPS = 12
-PLACE = ((0.2, 0.4, 1.6), (0.2, 0.4, 1.8))
+NEW_PLACE = ((0.2, 0.4, 1.6), (0.2, 0.4, 1.8))
 Names = tuple[str, ...]
 Pairs = Iterable[tuple[str, str]]
 
@@ -39,33 +39,33 @@ def chain() -> bpy.types.PropertyGroup:
 
 @pytest.fixture(autouse=True)
 def rig(empty_scene: None) -> None:
-    """An arm with a joint of every bone, and a target and a pole that are bones of another one."""
+    """An arm with a joint for every bone; its target and pole are bones of another armature."""
     ob, others = rigs.make_rig(rigs.zigzag(3), "Arm"), rigs.make_armature("Controls")
     rigs.add_bones(others, [(0.6, 0.5, 1.2), (0.6, 0.5, 1.4)], prefix="Hand")
     rigs.add_bones(others, [(0.5, 2, 0.5), (0.5, 2, 0.7)], prefix="Elbow")
-    made = rigs.add_chain(ob, "Bone.2", others, subtarget="Hand.0")
-    made.pole_target, made.pole_subtarget = others, "Elbow.0"
-    for name in ARM_NAMES:
-        give(made, name, "BALL", x=(-150, 150))
+    arm_chain = rigs.add_chain(ob, "Bone.2", others, subtarget="Hand.0")
+    arm_chain.pole_target, arm_chain.pole_subtarget = others, "Elbow.0"
+    for name in ARM_BONES:
+        give(arm_chain, name, "BALL", x=(-150, 150))
     rigs.updated()
     select_objects(active=ob)
     bpy.ops.ed.undo_push(message="Made")
 
 
-def named_in_chain() -> Names:
-    """Return the names that a chain holds: of its tip, joints, target, pole and stored pose."""
-    found = chain()
-    joints = [joint.bone for joint in found.joints]
-    stored = [bone.name for bone in bones_of_text(found.stored_pose)]
-    return (found.bone, *joints, found.subtarget, found.pole_subtarget, *stored)
+def names_in_chain() -> Names:
+    """Return the bone names in the chain: tip, joints, target, pole and stored pose."""
+    owner = chain()
+    joints = [joint.bone for joint in owner.joints]
+    stored = [bone.name for bone in bones_of_text(owner.stored_pose)]
+    return (owner.bone, *joints, owner.subtarget, owner.pole_subtarget, *stored)
 
 
-def of_bones() -> Names:
-    """Return the same from the bones themselves, which keep their order in these armatures."""
-    ours, theirs = arm().data.bones.keys(), controls().data.bones.keys()
-    stored = ours if chain().stored_pose else ()
-    goal = chain().subtarget if chain().target is None else theirs[0]
-    return (ours[-1], *ours, goal, theirs[1], *stored)
+def names_of_bones() -> Names:
+    """Return the same names, read from the bones: their order in these armatures is fixed."""
+    arm_bones, control_bones = arm().data.bones.keys(), controls().data.bones.keys()
+    stored = arm_bones if chain().stored_pose else ()
+    goal = chain().subtarget if chain().target is None else control_bones[0]
+    return (arm_bones[-1], *arm_bones, goal, control_bones[1], *stored)
 
 
 def assert_follows(hand: str) -> None:
@@ -76,47 +76,47 @@ def assert_follows(hand: str) -> None:
     np.testing.assert_allclose(rigs.tail(arm(), chain().bone, depsgraph), goal, atol=1e-5)
 
 
-def by_bone(ob: bpy.types.Object, pairs: Pairs) -> None:
+def rename_bones(ob: bpy.types.Object, pairs: Pairs) -> None:
     for name, other in pairs:
         ob.data.bones[name].name = other
 
 
-def by_pose_bone(ob: bpy.types.Object, pairs: Pairs) -> None:
+def rename_pose_bones(ob: bpy.types.Object, pairs: Pairs) -> None:
     rigs.enter(ob, "POSE")
     for name, other in pairs:
         ob.pose.bones[name].name = other
 
 
-def in_edit_mode(ob: bpy.types.Object, pairs: Pairs) -> None:
+def rename_in_edit_mode(ob: bpy.types.Object, pairs: Pairs) -> None:
     with rigs.editing(ob) as bones:
         for name, other in pairs:
             bones[name].name = other
 
 
-def without_target(is_on: bool) -> None:
+def remove_target(is_on: bool) -> None:
     chain().target = None if is_on else controls()
     if not is_on:
-        # Nothing tells whose bone it was meanwhile: it is chosen anew.
+        # Without a target object nothing tells whose bone it was: choose it again.
         chain().subtarget = controls().data.bones[0].name
 
 
-WAYS = (by_bone, by_pose_bone, in_edit_mode)
+WAYS = (rename_bones, rename_pose_bones, rename_in_edit_mode)
 STATES = (
     lambda is_on: setattr(chain(), "mute", is_on),
     lambda is_on: setattr(arm().data, "pose_position", "REST" if is_on else "POSE"),
-    without_target,
+    remove_target,
     lambda is_on: setattr(bpy.context.scene.chain_ik, "use_live", not is_on),
 )
 
 
-def renames(names: Iterable[str], goals: Iterable[str]) -> list[tuple[str, str]]:
-    """Return renames that lead from names to others, whichever these are."""
+def plan_renames(names: Iterable[str], goals: Iterable[str]) -> list[tuple[str, str]]:
+    """Return pairs (old name, new name), with detours, as bones may swap their names."""
     pairs = list(enumerate(zip(names, goals, strict=True)))
-    there = [(name, f"{i} between") for i, (name, _) in pairs]
-    return [*there, *((f"{i} between", goal) for i, (_, goal) in pairs)]
+    detours = [(name, f"{i} between") for i, (name, _) in pairs]
+    return [*detours, *((f"{i} between", goal) for i, (_, goal) in pairs)]
 
 
-def test_a_bone_that_is_given_the_name_of_a_deleted_one_takes_its_place():
+def test_a_bone_with_the_name_of_a_deleted_one_takes_its_place():
     with rigs.editing(arm()) as bones:
         bones.remove(bones["Bone.2"])
         bones["Bone.1"].name = "Bone.2"
@@ -129,15 +129,15 @@ def test_a_bone_that_is_given_the_name_of_a_deleted_one_takes_its_place():
 def test_a_bone_that_takes_the_place_of_another_does_not_take_its_name(is_new, is_exchange):
     with rigs.editing(controls()) as bones:
         hand, other = bones["Hand.0"], bones.new("New") if is_new else bones["Elbow.0"]
-        # As where a symmetric rig with a negative scale gets that applied.
-        place = (other.head.copy(), other.tail.copy()) if is_exchange else PLACE
+        # Applying a negative scale exchanges the places of the sides of a symmetric rig.
+        place = (other.head.copy(), other.tail.copy()) if is_exchange else NEW_PLACE
         other.head, other.tail, other.roll = hand.head, hand.tail, hand.roll
         hand.head, hand.tail = place
     rigs.updated()
-    assert (chain().subtarget, chain().pole_subtarget) == CONTROL_NAMES
+    assert (chain().subtarget, chain().pole_subtarget) == CONTROL_BONES
     if is_new:
-        # Nor while another bone is called what a third one was.
-        by_bone(controls(), [("New", "A"), ("Elbow.0", "New")])
+        # Nor does it while another bone takes the name of a third one.
+        rename_bones(controls(), [("New", "A"), ("Elbow.0", "New")])
         rigs.updated()
         assert (chain().subtarget, chain().pole_subtarget) == ("Hand.0", "New")
 
@@ -145,7 +145,7 @@ def test_a_bone_that_takes_the_place_of_another_does_not_take_its_name(is_new, i
 @pytest.mark.parametrize("seed", range(8))
 def test_names_follow_through_random_renames_states_and_undos(seed):
     rng = make_rng(seed)
-    on: set[Callable[[bool], None]] = set()
+    active_states: set[Callable[[bool], None]] = set()
     for _ in range(STEPS):
         kind = rng.choice(["rename", "rename", "rename", "state", "undo", "redo"])
         if kind == "rename":
@@ -153,29 +153,29 @@ def test_names_follow_through_random_renames_states_and_undos(seed):
             names = ob.data.bones.keys()
             pool = sorted({*names, "A", "B", 'Zed "1"', "Bone.1"})
             goals = rng.choice(pool, len(names), replace=False).tolist()
-            WAYS[rng.integers(3)](ob, renames(names, goals))
+            WAYS[rng.integers(3)](ob, plan_renames(names, goals))
         elif kind == "state":
             state = STATES[rng.integers(len(STATES))]
-            on ^= {state}
-            state(state in on)
+            active_states ^= {state}
+            state(state in active_states)
         elif getattr(bpy.ops.ed, kind).poll():
             try:
                 getattr(bpy.ops.ed, kind)()
             except RuntimeError:
-                continue  # There is nothing to be undone or redone.
+                continue  # There is nothing to undo or redo.
         if kind in ("rename", "state"):
             bpy.ops.ed.undo_push(message=kind)
         rigs.updated()
         rigs.change(bpy.context.scene.chain_ik, use_live=True)
-        assert named_in_chain() == of_bones()
-        is_held = chain().mute or chain().target is None or arm().data.pose_position == "REST"
-        assert is_held or chain().status.startswith("Reached"), chain().status
+        assert names_in_chain() == names_of_bones()
+        is_idle = chain().mute or chain().target is None or arm().data.pose_position == "REST"
+        assert is_idle or chain().status.startswith("Reached"), chain().status
 
 
 def test_a_bone_that_is_deleted_is_not_taken_for_another():
-    by_bone(arm(), [("Bone.2", "Fore")])
+    rename_bones(arm(), [("Bone.2", "Fore")])
     rigs.updated()
-    by_bone(arm(), [("Bone.0", "Bone.2")])
+    rename_bones(arm(), [("Bone.0", "Bone.2")])
     rigs.updated()
     assert chain().bone == "Fore"
     rigs.delete_bones(arm(), "Bone.2", "Fore")
@@ -192,7 +192,7 @@ def test_a_chain_goes_on_from_where_it_is_and_gives_its_stored_pose_back(solver)
         controls().location.y += step
         rigs.updated()
     before = rigs.rotations(arm())
-    by_bone(arm(), [("Bone.2", "Fore")])
+    rename_bones(arm(), [("Bone.2", "Fore")])
     rigs.updated()
     assert (chain().bone, chain().name) == ("Fore", "Chain")
     np.testing.assert_allclose([*rigs.rotations(arm()).values()], [*before.values()], atol=1e-6)
@@ -205,50 +205,50 @@ def test_a_chain_follows_what_was_renamed_while_the_extension_was_off_or_just_be
     tmp_path,
 ):
     blender_ik_addon.unregister()
-    by_bone(arm(), [("Bone.2", "Fore")])
-    by_bone(controls(), [("Hand.0", "Goal")])
+    rename_bones(arm(), [("Bone.2", "Fore")])
+    rename_bones(controls(), [("Hand.0", "Goal")])
     blender_ik_addon.register()
     rigs.tagged(arm())
     assert (chain().bone, chain().subtarget) == ("Fore", "Goal")
     assert_follows("Goal")
-    by_bone(arm(), [("Fore", "Saved")])
+    rename_bones(arm(), [("Fore", "Saved")])
     reopen(tmp_path / "renamed.blend")
     assert_follows("Goal")
     assert chain().bone == "Saved"
 
 
-def test_a_render_right_after_a_rename_shows_the_chain_as_it_stands(tmp_path):
+def test_a_render_right_after_a_rename_shows_the_present_pose(tmp_path):
     before = rigs.tail(arm(), "Bone.2", rigs.updated())
-    by_bone(arm(), [("Bone.2", "Fore")])
-    seen = render_frames(tmp_path, lambda graph: rigs.tail(arm(), "Fore", graph), (1, 2))
+    rename_bones(arm(), [("Bone.2", "Fore")])
+    rendered = render_frames(tmp_path, lambda graph: rigs.tail(arm(), "Fore", graph), (1, 2))
     assert (chain().bone, chain().joints[2].bone) == ("Fore", "Fore")
-    np.testing.assert_allclose([*seen.values()], [before, before], atol=1e-6)
+    np.testing.assert_allclose([*rendered.values()], [before, before], atol=1e-6)
 
 
 def test_a_name_that_a_script_sets_right_after_a_rename_means_the_present_bone():
-    by_bone(arm(), [("Bone.2", "Fore"), ("Bone.0", "Bone.2")])
-    by_bone(controls(), [("Hand.0", "Goal"), ("Elbow.0", "Hand.0")])
+    rename_bones(arm(), [("Bone.2", "Fore"), ("Bone.0", "Bone.2")])
+    rename_bones(controls(), [("Hand.0", "Goal"), ("Elbow.0", "Hand.0")])
     rigs.change(chain(), bone="Bone.2", subtarget="Hand.0")
     assert (chain().bone, chain().subtarget) == ("Bone.2", "Hand.0")
-    # The others have followed.
+    # The other names have followed their bones.
     assert (chain().joints[0].bone, chain().pole_subtarget) == ("Bone.2", "Hand.0")
 
 
-def move(ob: bpy.types.Object) -> None:
+def lengthen_bone(ob: bpy.types.Object) -> None:
     with rigs.editing(ob) as bones:
         bones["Bone.1"].tail.z += 0.5
 
 
 CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
     "renamed": lambda ob: setattr(ob.data.bones["Bone.1"], "name", "Other"),
-    "moved": move,
+    "moved": lengthen_bone,
     "inherits otherwise": lambda ob: setattr(ob.data.bones["Bone.1"], "inherit_scale", "NONE"),
     "removed": lambda ob: rigs.delete_bones(ob, "Bone.1"),
 }
 
 
 @pytest.mark.parametrize("how", CHANGES)
-def test_bones_are_compiled_anew_as_soon_as_one_of_them_has_changed(how):
+def test_bones_are_compiled_again_as_soon_as_one_of_them_has_changed(how):
     ob = rigs.make_rig()
     before = skeleton_of(ob)
     assert skeleton_of(ob) is before
@@ -260,7 +260,7 @@ def test_bones_are_compiled_anew_as_soon_as_one_of_them_has_changed(how):
     assert skeleton_of(ob) is after
 
 
-def test_objects_with_one_armature_share_what_is_known_and_no_more_is_kept_than_said():
+def test_objects_with_one_armature_share_its_skeleton_and_the_cache_has_a_limit():
     ob = rigs.make_rig()
     other = bpy.data.objects.new("Other", ob.data)
     assert skeleton_of(other) is skeleton_of(ob)

@@ -1,4 +1,4 @@
-"""Settings, joints, lists, undo, files and copies: no plan outlives what it was made of."""
+"""Changed settings, joints, lists, undo, files and copies: no chain is solved with an old plan."""
 
 from math import radians
 
@@ -19,22 +19,22 @@ from tests.blender.setups.warm_rigs import (
     named,
 )
 
-# Many short tests: thorough, so not among the quick ones.
+# Many short tests: too slow together for the quick ones.
 pytestmark = pytest.mark.slow
 
 
-def pole():
+def make_pole():
     return rigs.make_empty("Pole", (0.9, -1.1, 0.4))
 
 
-def handle():
+def get_handle():
     ob = named("Handle") if "Handle" in bpy.data.objects else rigs.make_armature("Handle")
     if not ob.data.bones:
         rigs.add_bones(ob, ((0.5, 0.4, 0.8), (0.5, 0.4, 1.0), (0.3, 0.5, 1.2)), prefix="Handle")
     return ob
 
 
-# What is set, what is needed for it to matter, and whether the rig still meets its target.
+# New value, other settings without which it has no effect, and whether the target is still reached.
 SETTINGS = {
     "mute": (True, {}, False),
     "influence": (0.3, {}, False),
@@ -42,10 +42,10 @@ SETTINGS = {
     "chain_count": (2, {}, True),
     "solver": ("CCD", {}, True),
     "target": (lambda: rigs.make_empty("New", (-0.5, 0.3, 1.1)), {}, False),
-    "subtarget": ("Handle.1", {"target": handle, "subtarget": "Handle.0"}, False),
-    "pole_target": (pole, {}, True),
-    "pole_subtarget": ("Handle.1", {"pole_target": handle, "pole_subtarget": "Handle.0"}, True),
-    "pole_angle": (radians(70.0), {"pole_target": pole}, True),
+    "subtarget": ("Handle.1", {"target": get_handle, "subtarget": "Handle.0"}, False),
+    "pole_target": (make_pole, {}, True),
+    "pole_subtarget": ("Handle.1", {"pole_target": get_handle, "pole_subtarget": "Handle.0"}, True),
+    "pole_angle": (radians(70.0), {"pole_target": make_pole}, True),
     "use_flip_bend": (True, {}, True),
     "negative_scale": ("KEEP", {}, True),
     "use_tail": (False, {}, False),
@@ -56,7 +56,7 @@ SETTINGS = {
     "start_from": ("REST", {}, True),
 }
 BALL = {"kind": "BALL", "x": (-20, 20), "y": (-20, 20), "z": (-20, 20)}
-# Of a joint of Bone.1: what is set, and what it was.
+# Settings of a joint of Bone.1: new value, and the joint before.
 JOINTS = {
     "bone": ("Bone.2", {"kind": "FIXED"}),
     "kind": ("HINGE_X", BALL),
@@ -77,46 +77,46 @@ JOINTS = {
 }
 
 
-def use(**settings: object) -> None:
+def set_chain(**settings: object) -> None:
     for name, value in settings.items():
         setattr(chain(), name, value() if callable(value) else value)
 
 
-def assert_used(holder, name: str, value: object) -> None:
-    """Check that a value is used at once, and that its former one leaves nothing behind."""
-    before, former = warm_rigs.shown(), getattr(holder(), name)
-    setattr(holder(), name, value() if callable(value) else value)
+def assert_used(get_owner, name: str, value: object) -> None:
+    """Check that a new value takes effect at once, and that the original one restores all poses."""
+    before, original = warm_rigs.shown(), getattr(get_owner(), name)
+    setattr(get_owner(), name, value() if callable(value) else value)
     after = warm_rigs.shown()
     assert np.abs(after["Rig"] - before["Rig"]).max() > 1e-3, "nothing changes on this rig"
     np.testing.assert_array_equal(after["Other"], before["Other"])
     warm_rigs.forget()
     warm_rigs.assert_shown(warm_rigs.shown(), after)
-    setattr(holder(), name, former)
+    setattr(get_owner(), name, original)
     warm_rigs.assert_shown(warm_rigs.shown(), before)
 
 
 def test_each_setting_changed_or_unset_is_used_from_the_next_update_on():
     free = warm_rigs.make_pair()
     named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
-    let_go = {"mute": free, "bone": ["Bone.2"], "chain_count": ["Bone.0"], "use_tail": ["Bone.2"]}
-    for name, (value, needed, is_met) in SETTINGS.items():
+    freed = {"mute": free, "bone": ["Bone.2"], "chain_count": ["Bone.0"], "use_tail": ["Bone.2"]}
+    for name, (value, needed, is_reached) in SETTINGS.items():
         named("Rig").scale.x = -1.0 if name == "negative_scale" else 1.0
-        use(**needed)
+        set_chain(**needed)
         warm_rigs.warm_up()
         with warm_rigs.told(name):
             assert_used(chain, name, value)
-            use(**{name: value})
-            assert_followed([RIG, OTHER] if is_met else [OTHER])
-            if name in let_go:
-                warm_rigs.assert_let_go(free, *let_go[name])
-            # ``property_unset`` calls no update callback and tags nothing: a script has to.
+            set_chain(**{name: value})
+            assert_followed([RIG, OTHER] if is_reached else [OTHER])
+            if name in freed:
+                warm_rigs.assert_let_go(free, *freed[name])
+            # ``property_unset`` calls no update callback and tags nothing: a script must tag.
             chain().property_unset(name)
             named("Rig").update_tag()
-            is_met = name not in {"bone", "target", "subtarget"} and "solver" not in needed
-            assert_followed([RIG, OTHER] if is_met else [OTHER])
-        for each in needed:
-            chain().property_unset(each)
-        use(bone="Bone.2", target=named("Rig Target"), chain_count=3)
+            is_reached = name not in {"bone", "target", "subtarget"} and "solver" not in needed
+            assert_followed([RIG, OTHER] if is_reached else [OTHER])
+        for setting in needed:
+            chain().property_unset(setting)
+        set_chain(bone="Bone.2", target=named("Rig Target"), chain_count=3)
 
 
 def test_each_value_of_a_joint_is_used_from_the_next_update_on():
@@ -132,7 +132,7 @@ def test_each_value_of_a_joint_is_used_from_the_next_update_on():
 def test_keyed_settings_are_those_of_the_frame_whatever_was_shown_before():
     warm_rigs.make_pair()
     named("Rig Target").rotation_euler = (0.4, 0.5, 0.6)
-    use(pole_target=pole, use_rotation=True)
+    set_chain(pole_target=make_pole, use_rotation=True)
     for name, last in (("influence", 1.0), ("pole_angle", 2.0), ("orient_weight", 1.0)):
         rigs.key(named("Rig"), f"chain_ik.chains[0].{name}", {1: 0.0, 9: last})
     warm_rigs.assert_right_at(5, 8, 2, 4, limbs=[OTHER])
@@ -163,26 +163,26 @@ ALL_TARGETS = ("Rig Target", "Arm Target", "Other Target")
 
 
 def make_pair_with_arm(**settings: object) -> None:
-    """Make warm rigs; the first has a second limb with a chain of its own, last in the list."""
+    """Make warm rigs; the first one has a second limb, whose chain is the last in the list."""
     warm_rigs.make_pair(**settings)
     rigs.add_bones(named("Rig"), np.add(rigs.ARM, (0.6, 0.4, 0.0)), prefix="Arm")
     rigs.make_empty("Arm Target", (0.9, 0.2, 1.1))
     follow(ARM, chain_count=2)
-    nudge("Arm Target")
+    nudge_target("Arm Target")
 
 
-def nudge(name: str) -> None:
-    """Move a target a little: the one thing that Blender is told of."""
+def nudge_target(name: str) -> None:
+    """Move a target a little: Blender notices only this."""
     named(name).location.x += 0.05
     bpy.context.view_layer.update()
 
 
-def add(chains):
+def add_first(chains):
     chains.add()
     chains.move(2, 0)
 
 
-def replace(chains):
+def replace_first(chains):
     chains.remove(0)
     follow(("Rig", "Bone.2", "Arm Target"))
 
@@ -192,8 +192,8 @@ CHANGES = (
     (lambda chains: chains.move(0, 1), [RIG, ARM], None),
     (lambda chains: chains.clear(), [], set()),
     (lambda chains: setattr(chains[0], "bone", "Missing"), [ARM], None),
-    (add, [RIG, ARM], None),
-    (replace, [("Rig", "Bone.2", "Arm Target"), ARM], None),
+    (add_first, [RIG, ARM], None),
+    (replace_first, [("Rig", "Bone.2", "Arm Target"), ARM], None),
 )
 
 
@@ -203,28 +203,28 @@ def test_lists_changed_by_script_are_used_as_soon_as_anything_moves(change, limb
     make_pair_with_arm()
     change(named("Rig").chain_ik.chains)
     before = rigs.rotations(named("Rig"))
-    nudge(nudged)
+    nudge_target(nudged)
     assert_followed([*limbs, OTHER], ALL_TARGETS)
     after = rigs.rotations(named("Rig"))
     moved = {name for name in after if after[name] != before[name]}
     assert driven is None or moved <= driven
-    assert change is not add or "No tip bone" in chain().status
+    assert change is not add_first or "No tip bone" in chain().status
 
 
-def test_of_two_chains_on_the_same_bones_the_one_that_is_first_now_drives_them():
-    # Others would be one tree.
+def test_of_two_chains_on_the_same_bones_the_first_one_in_the_list_drives_them():
+    # With other solvers the two chains would form a tree.
     make_pair_with_arm(solver="CCD")
     follow(("Rig", "Bone.2", "Arm Target"), name="Second", solver="CCD")
-    nudge("Arm Target")
+    nudge_target("Arm Target")
     assert "already belongs" in chain("Rig", 2).status
     named("Rig").chain_ik.chains.move(2, 0)
-    nudge("Rig Target")
+    nudge_target("Rig Target")
     named("Arm Target").location = (0.4, 0.2, 0.9)
     assert_followed([("Rig", "Bone.2", "Arm Target"), OTHER], ("Rig Target", "Arm Target"))
     assert "already belongs" in chain("Rig", 1).status
 
 
-def exchange(one, other, name):
+def swap(one, other, name):
     first, second = getattr(one, name), getattr(other, name)
     setattr(one, name, second)
     setattr(other, name, first)
@@ -245,8 +245,8 @@ def remove_a_chain():
     named("Rig").update_tag()
 
 
-def exchange_targets():
-    exchange(chain(), chain("Other"), "target")
+def swap_targets():
+    swap(chain(), chain("Other"), "target")
 
 
 def add_a_joint():
@@ -260,41 +260,41 @@ def change_bones(bones):
 
 
 STEPS = {
-    "influence": lambda: use(influence=0.4, chain_count=2),
-    "solver": lambda: use(solver="FABRIK", use_flip_bend=True),
-    "mute": lambda: use(mute=True),
+    "influence": lambda: set_chain(influence=0.4, chain_count=2),
+    "solver": lambda: set_chain(solver="FABRIK", use_flip_bend=True),
+    "mute": lambda: set_chain(mute=True),
     "pose": pose_bones,
     "move": move_both_targets,
     "chain": lambda: warm_rigs.follow(("Rig", "Early.0", "Other Target"), chain_count=1),
-    "targets": exchange_targets,
+    "targets": swap_targets,
     "joint": add_a_joint,
     "bones": lambda: warm_rigs.edit_bones(change_bones),
-    "data": lambda: exchange(named("Rig"), named("Other"), "data"),
+    "data": lambda: swap(named("Rig"), named("Other"), "data"),
     "delete": lambda: bpy.data.objects.remove(named("Rig Target")),
     "remove": remove_a_chain,
 }
 
 
-def shown_now() -> warm_rigs.Shown:
-    """Return what is shown without another update: undo and loading have to solve themselves."""
+def read_shown() -> warm_rigs.Shown:
+    """Return what is shown, without another update: undo and loading must have solved already."""
     return warm_rigs.shown(bpy.context.view_layer.depsgraph)
 
 
-def test_undo_and_redo_of_anything_show_what_was_and_go_on_from_there():
+def test_undo_and_redo_of_anything_show_the_poses_of_before_and_go_on_from_them():
     warm_rigs.make_pair()
     bpy.ops.ed.undo_push(message="made")
-    seen = [warm_rigs.shown()]
+    states = [warm_rigs.shown()]
     for name, step in STEPS.items():
         step()
         bpy.context.view_layer.update()
         bpy.ops.ed.undo_push(message=name)
-        seen.append(warm_rigs.shown())
-    back = [("undo", number) for number in reversed(range(len(STEPS)))]
-    there = [("redo", number) for number in range(1, len(STEPS) + 1)]
-    for way, number in (*back, *there, *back):
+        states.append(warm_rigs.shown())
+    undos = [("undo", number) for number in reversed(range(len(STEPS)))]
+    redos = [("redo", number) for number in range(1, len(STEPS) + 1)]
+    for way, number in (*undos, *redos, *undos):
         getattr(bpy.ops.ed, way)()
         with warm_rigs.told(f"{way} to {number} of {[*STEPS]}"):
-            warm_rigs.assert_shown(shown_now(), seen[number])
+            warm_rigs.assert_shown(read_shown(), states[number])
             if number == len(STEPS):
                 assert_followed([], ["Other Target"])
     assert_right()
@@ -305,7 +305,7 @@ def save(path: str) -> str:
     return path
 
 
-def longer(bones):
+def lengthen(bones):
     for bone in bones:
         bone.length *= 1.3
 
@@ -313,16 +313,16 @@ def longer(bones):
 def test_files_opened_in_turn_show_their_own_rigs_of_the_same_names(tmp_path):
     warm_rigs.make_pair()
     first, before = save(str(tmp_path / "first.blend")), warm_rigs.shown()
-    warm_rigs.edit_bones(longer)
-    use(solver="FABRIK", use_flip_bend=True)
-    exchange_targets()
+    warm_rigs.edit_bones(lengthen)
+    set_chain(solver="FABRIK", use_flip_bend=True)
+    swap_targets()
     add_a_joint()
     bpy.context.view_layer.update()
     bpy.ops.wm.revert_mainfile()
-    warm_rigs.assert_shown(shown_now(), before)
-    warm_rigs.edit_bones(longer)
-    use(solver="FABRIK", use_flip_bend=True)
-    exchange_targets()
+    warm_rigs.assert_shown(read_shown(), before)
+    warm_rigs.edit_bones(lengthen)
+    set_chain(solver="FABRIK", use_flip_bend=True)
+    swap_targets()
     crossed = [("Rig", "Bone.2", "Other Target"), ("Other", "Bone.2", "Rig Target")]
     files = {first: ((RIG, OTHER), before)}
     files[str(tmp_path / "second.blend")] = crossed, warm_rigs.shown()
@@ -330,14 +330,14 @@ def test_files_opened_in_turn_show_their_own_rigs_of_the_same_names(tmp_path):
     for path in [*files, *files]:
         bpy.ops.wm.open_mainfile(filepath=path)
         limbs, expected = files[path]
-        warm_rigs.assert_shown(shown_now(), expected)
+        warm_rigs.assert_shown(read_shown(), expected)
         assert_followed(limbs)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     warm_rigs.make_pair()
     assert_right()
 
 
-def test_a_linked_duplicate_of_a_warm_rig_has_plans_of_its_own_and_outlives_the_first():
+def test_a_linked_duplicate_of_a_warm_rig_has_separate_plans_and_outlives_the_first():
     warm_rigs.make_pair()
     add_a_joint()
     select_objects(active=named("Rig"))
@@ -355,7 +355,7 @@ def test_a_linked_duplicate_of_a_warm_rig_has_plans_of_its_own_and_outlives_the_
     chain("Copy").target = named("Copy Target")
     limb, movers = ("Copy", "Bone.2", "Copy Target"), (*warm_rigs.TARGETS, "Copy Target")
     assert_followed([RIG, OTHER, limb], movers)
-    warm_rigs.edit_bones(longer, "Copy")
+    warm_rigs.edit_bones(lengthen, "Copy")
     assert_followed([RIG, OTHER, limb], movers)
     bpy.data.objects.remove(named("Rig"))
     assert_followed([OTHER, limb], movers)

@@ -1,4 +1,4 @@
-"""Poses, bones and what ties rigs to each other, changed around chains whose plans are warm."""
+"""Poses, bones, and ties between rigs, changed while the plans of their chains are cached."""
 
 import bpy
 import numpy as np
@@ -8,10 +8,10 @@ from mathutils import Matrix, Vector
 from tests.blender.setups import rigs, warm_rigs
 from tests.blender.setups.keyed_limbs import strip_of
 
-# Many short tests: thorough, so not among the quick ones.
+# Many short tests: too slow together for the quick ones.
 pytestmark = pytest.mark.slow
 
-# Object, bone ("/" before it: the bone of the armature), property and value.
+# Object, bone ("/": of the armature, otherwise of the pose), property and value.
 VALUES = (
     ("Rig", "Above.0", "rotation_quaternion", (0.9, 0.2, -0.2, 0.1)),
     ("Rig", "Above.0", "location", (0.1, 0.05, -0.1)),
@@ -39,25 +39,25 @@ def set_value(ob: str, bone: str, name: str, value: object) -> object:
     owner = warm_rigs.named(ob)
     if bone:
         owner = owner.data.bones[bone[1:]] if bone[0] == "/" else owner.pose.bones[bone]
-    former = getattr(owner, name)
-    former = former if isinstance(former, str | bool) else tuple(former)
+    original = getattr(owner, name)
+    original = original if isinstance(original, str | bool) else tuple(original)
     setattr(owner, name, value)
-    return former
+    return original
 
 
-def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
+def test_whatever_a_pose_depends_on_is_used_from_the_next_update_on():
     warm_rigs.make_pair()
-    # So that every flag of a bone matters.
+    # With these channels every flag of a bone has an effect.
     warm_rigs.pose_bone("Above.0").scale = (1.1, 1.1, 1.1)
     warm_rigs.pose_bone("Bone.0").location = (0.05, 0.02, 0.03)
     warm_rigs.warm_up()
     for *what, value in VALUES:
         with warm_rigs.told((what, value)):
             before = warm_rigs.shown()["Other"]
-            former = set_value(*what, value)
+            original = set_value(*what, value)
             np.testing.assert_array_equal(warm_rigs.shown()["Other"], before)
             warm_rigs.assert_followed()
-            set_value(*what, former)
+            set_value(*what, original)
             warm_rigs.assert_followed(movers=["Rig Target"])
     for name in ("location", "scale"):
         values = np.array(
@@ -65,7 +65,7 @@ def test_what_a_pose_hangs_on_is_used_from_the_next_update_on():
         )
         values[1:3] += 0.07
         warm_rigs.named("Rig").pose.bones.foreach_set(name, values.ravel())
-        warm_rigs.named("Rig").update_tag(refresh={"DATA"})  # 4.2 is told nothing by foreach_set.
+        warm_rigs.named("Rig").update_tag(refresh={"DATA"})  # In 4.2 foreach_set notifies nobody.
         warm_rigs.assert_followed()
 
 
@@ -80,19 +80,19 @@ EDITS = (
 )
 
 
-def put_a_bone_above_all(bones):
+def add_bone_above_all(bones):
     above = bones.new("A")
     above.head, above.tail = (0, 0, -1), (0.1, 0, -0.5)
     bones["Above.0"].parent = above
 
 
-def transform_the_data():
+def transform_armature():
     data = warm_rigs.named("Rig").data
     data.transform(Matrix.Rotation(0.6, 4, "X") @ Matrix.Scale(1.2, 4))
-    data.update_tag()  # Blender itself would evaluate the old bones otherwise.
+    data.update_tag()  # Otherwise Blender would evaluate the old bones.
 
 
-def apply_the_pose_as_rest():
+def apply_pose_as_rest():
     rigs.enter(warm_rigs.named("Rig"), "POSE")
     bpy.ops.pose.armature_apply()
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -111,31 +111,29 @@ def test_bones_edited_are_solved_as_they_are_now():
         with warm_rigs.told((bone, name, value)):
             warm_rigs.assert_followed()
     for change in (
-        lambda: warm_rigs.edit_bones(put_a_bone_above_all),
+        lambda: warm_rigs.edit_bones(add_bone_above_all),
         lambda: warm_rigs.edit_bones(lambda bones: bones.remove(bones["Early.0"])),
-        transform_the_data,
-        apply_the_pose_as_rest,
+        transform_armature,
+        apply_pose_as_rest,
     ):
         change()
         with warm_rigs.told(change):
             warm_rigs.assert_followed()
 
 
-def leave_out_the_middle(bones):
+def skip_middle_bone(bones):
     bones["Bone.2"].parent = bones["Bone.0"]
 
 
-def put_a_bone_into_the_chain(bones):
+def insert_bone(bones):
     between = bones.new("A")
     between.head, between.tail = bones["Bone.1"].head, (0.3, 0.1, 0.9)
     between.parent, bones["Bone.1"].parent = bones["Bone.0"], between
 
 
-# Before a chain first writes a bone, its pose is stored; mute gives it back, and until then the
-# solve starts from it: the same frame gives the same pose.
-@pytest.mark.parametrize(
-    ("edit", "joined"), [(leave_out_the_middle, "Above.0"), (put_a_bone_into_the_chain, "A")]
-)
+# A chain stores the pose of a bone before it first writes the bone. Solves start from this pose, so
+# the same frame gives the same pose; muting restores it.
+@pytest.mark.parametrize(("edit", "joined"), [(skip_middle_bone, "Above.0"), (insert_bone, "A")])
 def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_back(edit, joined):
     free = warm_rigs.make_pair()
     warm_rigs.edit_bones(edit)
@@ -151,7 +149,7 @@ def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_
     warm_rigs.assert_let_go({joined: free.get(joined, (1.0, 0.0, 0.0, 0.0))})
 
 
-def test_a_lock_is_kept_until_it_is_free_again():
+def test_a_lock_is_respected_until_it_is_removed():
     free = warm_rigs.make_pair()
     warm_rigs.pose_bone("Bone.1").lock_rotation[1] = True
     warm_rigs.assert_right([warm_rigs.OTHER])
@@ -208,39 +206,39 @@ def test_a_key_of_a_chain_bone_edited_is_used_from_the_next_move_of_a_target_on(
     warm_rigs.assert_right([warm_rigs.OTHER])
 
 
-def by_parent(owner, rig):
+def tie_by_parent(owner, rig):
     owner.parent, owner.parent_type, owner.parent_bone = rig, "BONE", "Bone.1"
     return None, lambda: setattr(owner, "parent", None)
 
 
-def by_grandparent(owner, rig):
+def tie_by_grandparent(owner, rig):
     owner.parent = rigs.make_empty("Between", (0, 0, 0))
     owner.parent_type = "OBJECT"
-    by_parent(owner.parent, rig)
+    tie_by_parent(owner.parent, rig)
     return None, lambda: bpy.data.objects.remove(warm_rigs.named("Between"))
 
 
-def by_moving_object(owner, _rig):
+def tie_by_moving_object(owner, _rig):
     owner.parent = rigs.make_empty("Carrier", (0.1, 0.2, -0.1))
     owner.parent_type = "OBJECT"
     owner.parent.rotation_euler, owner.parent.scale = (0.3, 0.2, -0.4), (1.1, 0.9, -1.1)
     return None, lambda: setattr(owner, "parent", None)
 
 
-def by_constraint(owner, rig):
-    tie = owner.constraints.new("CHILD_OF")
-    tie.target, tie.subtarget = rig, "Bone.1"
-    return tie, lambda: owner.constraints.remove(owner.constraints[0])
-
-
-def by_armature_constraint(owner, rig):
-    constraint = owner.constraints.new("ARMATURE")
-    tie = constraint.targets.new()
-    tie.target, tie.subtarget = rig, "Bone.1"
+def tie_by_constraint(owner, rig):
+    constraint = owner.constraints.new("CHILD_OF")
+    constraint.target, constraint.subtarget = rig, "Bone.1"
     return constraint, lambda: owner.constraints.remove(owner.constraints[0])
 
 
-def by_driver(owner, rig):
+def tie_by_armature_constraint(owner, rig):
+    constraint = owner.constraints.new("ARMATURE")
+    target = constraint.targets.new()
+    target.target, target.subtarget = rig, "Bone.1"
+    return constraint, lambda: owner.constraints.remove(owner.constraints[0])
+
+
+def tie_by_driver(owner, rig):
     driver = owner.driver_add("location", 2).driver
     variable = driver.variables.new()
     variable.name, variable.type = "place", "TRANSFORMS"
@@ -251,13 +249,13 @@ def by_driver(owner, rig):
 
 
 TIES = (
-    *(by_parent, by_grandparent, by_moving_object),
-    *(by_constraint, by_armature_constraint, by_driver),
+    *(tie_by_parent, tie_by_grandparent, tie_by_moving_object),
+    *(tie_by_constraint, tie_by_armature_constraint, tie_by_driver),
 )
 
 
-def place(owner: bpy.types.Object, location: np.ndarray) -> None:
-    """Move an object, without a rotation of its own, to a place in the world as it is tied now."""
+def move_to(owner: bpy.types.Object, location: np.ndarray) -> None:
+    """Move an object without local rotation to a place in world space, under its present ties."""
     world = rigs.world_matrix(owner, rigs.updated())
     owner.location += Vector(np.linalg.solve(world[:3, :3], location - world[:3, 3]))
 
@@ -269,39 +267,39 @@ def test_what_is_tied_to_a_bone_of_another_chain_is_solved_after_it_until_it_is_
     carrier = "Other" if tied.startswith("Rig") else "Rig"
     movers = [f"{carrier} Target", f"{tied.split()[0]} Target"]
 
-    def assert_placed_right(what):
-        place(owner, home)
+    def assert_right_in_place(what):
+        move_to(owner, home)
         with warm_rigs.told(what):
             carriers = [ob.name for ob in bpy.data.objects if ob.name == "Carrier"]
             warm_rigs.assert_followed(movers=[*carriers, *movers])
 
     for tie in TIES:
         muted, untie = tie(owner, warm_rigs.named(carrier))
-        assert_placed_right(tie)
+        assert_right_in_place(tie)
         if muted is not None:
             muted.mute = True
-            assert_placed_right(f"{tie.__name__}, muted")
-            # Plans that are made now know of nothing.
+            assert_right_in_place(f"{tie.__name__}, muted")
+            # The plans that are made now do not contain the muted tie.
             warm_rigs.forget()
             rigs.updated()
             warm_rigs.warm_up()
             muted.mute = False
-            assert_placed_right(f"{tie.__name__}, unmuted")
+            assert_right_in_place(f"{tie.__name__}, unmuted")
         untie()
-        assert_placed_right(f"{tie.__name__}, untied")
+        assert_right_in_place(f"{tie.__name__}, untied")
 
 
 def test_a_constraint_above_a_chain_is_seen_with_each_of_its_changes():
     warm_rigs.make_pair()
-    bone, holder = warm_rigs.pose_bone("Above.0"), rigs.make_empty("Holder", (0.2, -0.1, -0.4))
-    holder.rotation_euler = (0.3, 0.4, -0.2)
-    tie = bone.constraints.new("COPY_ROTATION")
+    bone, empty = warm_rigs.pose_bone("Above.0"), rigs.make_empty("Holder", (0.2, -0.1, -0.4))
+    empty.rotation_euler = (0.3, 0.4, -0.2)
+    constraint = bone.constraints.new("COPY_ROTATION")
     for target, subtarget in (("Holder", ""), ("Other", "Bone.1"), ("Other", "Early.0")):
-        tie.target, tie.subtarget = warm_rigs.named(target), subtarget
-        for tie.mute, tie.influence in ((False, 1.0), (True, 1.0), (False, 0.4)):
-            with warm_rigs.told((target, subtarget, tie.mute, tie.influence)):
+        constraint.target, constraint.subtarget = warm_rigs.named(target), subtarget
+        for constraint.mute, constraint.influence in ((False, 1.0), (True, 1.0), (False, 0.4)):
+            with warm_rigs.told((target, subtarget, constraint.mute, constraint.influence)):
                 warm_rigs.assert_followed(movers=("Holder", *warm_rigs.TARGETS))
-    bone.constraints.remove(tie)
+    bone.constraints.remove(constraint)
     warm_rigs.assert_followed()
 
 
@@ -326,9 +324,9 @@ def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
 
 def assert_follows_handle(bone: str = "Handle.1") -> None:
     warm_rigs.assert_followed([warm_rigs.OTHER], ["Other Target", "Handle"])
-    found = rigs.tail(warm_rigs.named("Rig"), "Bone.2", rigs.updated())
+    tail = rigs.tail(warm_rigs.named("Rig"), "Bone.2", rigs.updated())
     expected = rigs.head(warm_rigs.named("Handle"), bone, bpy.context.view_layer.depsgraph)
-    np.testing.assert_allclose(found, expected, atol=rigs.REACHED)
+    np.testing.assert_allclose(tail, expected, atol=rigs.REACHED)
 
 
 def test_a_target_bone_is_followed_as_it_is_also_as_part_of_a_live_chain():
