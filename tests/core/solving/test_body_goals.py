@@ -25,8 +25,8 @@ def test_pinned_feet_stay_and_ranges_hold_wherever_a_part_is_pulled(part, option
     person = make_person(part)
     pulled = [pulled_bodies.pull_at(person, seed, options) for seed in range(4)]
     assert max(each.residual[:2].max() for each in pulled) < SLIP * HEIGHT
-    assert max(each.turned for each in pulled) < TURNED
-    assert max(each.past for each in pulled) < PAST
+    assert max(each.foot_gap for each in pulled) < TURNED
+    assert max(each.violation for each in pulled) < PAST
 
 
 # By seed: how near to rest SciPy's SLSQP comes, with a kinematics of its own told in sines of half
@@ -38,7 +38,7 @@ NEAREST = {0: 0.00266493568, 2: 0.00750640935, 3: 0.302348799, 4: 0.00833526122,
 def test_a_hand_reaches_as_near_to_rest_as_scipy_does(seed):
     ours = pulled_bodies.pull_at(make_person("hand.L"), seed)
     assert ours.is_met
-    assert ours.nearness <= NEAREST[seed] * (1.0 + 1e-6)
+    assert ours.start_cost <= NEAREST[seed] * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("seed", [0, 4, 13, 18])
