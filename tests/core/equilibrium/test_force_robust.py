@@ -197,7 +197,7 @@ NEARLY = 0.2
 
 
 @pytest.mark.parametrize("count", [2, 5, 20])
-def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
+def test_the_targets_of_the_peers_are_all_reached_in_a_median_of_20_iterations(count):
     solutions = peer_solutions(count, core.Solver.FORCE, 1e-3)
     assert all(solution.is_converged for solution in solutions)
     assert median_iterations(solutions) <= MOST_ITERATIONS

@@ -1,4 +1,4 @@
-"""The side that goes along with root and target: at rest the rest pose's, and smooth elsewhere."""
+"""The carried side of a limb: as in the rest pose at rest, and smooth elsewhere."""
 
 import math
 
@@ -20,11 +20,11 @@ shares = st.floats(0.0, 1.0)
 
 @st.composite
 def rests(draw):
-    """Return the chord and side of a limb at rest, and to which side it leans how far."""
+    """Return chord and side of a limb at rest, and direction and angle of its lean."""
     chord, *others = (draw(directions()) for _ in range(3))
     side, across = (reject(other, chord) for other in others)
-    assume(min(np.linalg.norm(each) for each in (side, across)) > 0.1)
-    side, across = (unit(FLOATS, each, each) for each in (side, across))
+    assume(min(np.linalg.norm(vector) for vector in (side, across)) > 0.1)
+    side, across = (unit(FLOATS, vector, vector) for vector in (side, across))
     return chord, side, (across, draw(leans))
 
 
@@ -33,7 +33,7 @@ def angle(first, second):
 
 
 def seat_of(rest):
-    """Return the direction that sides are carried from."""
+    """Return the direction from which sides are carried."""
     chord, _, (across, lean) = rest
     return np.array(chord) * math.cos(lean) + np.array(across) * math.sin(lean)
 
@@ -71,7 +71,7 @@ def test_a_limb_that_is_turned_as_a_whole_has_its_side_turned(rest, toward, turn
 @some
 @given(rest=rests(), toward=directions(), axis=directions(), first=rotations(), share=shares)
 def test_targets_and_chords_that_move_a_little_turn_it_a_little(rest, toward, axis, first, share):
-    # Farther than 30 degrees from where it turns over: there it goes round 7 times as fast.
+    # At least 30 degrees from where the side turns over: there it turns 7 times as fast.
     assume(seat_of(rest) @ toward > -0.86)
     step = 1e-5
     small = quaternions.about(FLOATS, axis, step)
