@@ -60,9 +60,7 @@ def _assert_close(
 ) -> None:
     actual, expected = np.asarray(actual, float), np.asarray(expected, float)
     assert actual.shape == expected.shape, f"shapes {actual.shape} and {expected.shape}"
-    distances = np.min(
-        [np.linalg.norm(actual - sign * expected, axis=-1) for sign in signs], axis=0
-    )
+    distances = np.min([np.linalg.norm(actual - s * expected, axis=-1) for s in signs], axis=0)
     # This comparison fails for NaN too.
     assert np.all(distances <= tolerance), (
         f"{np.max(distances):.3g} apart, allowed {tolerance:.3g}\n{actual}\n{expected}"

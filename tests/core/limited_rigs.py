@@ -87,16 +87,16 @@ class Rig:
 
     def chains(self, count: int) -> core.Chains:
         """Return ``count`` copies of the chain at rest."""
-        return self.started(np.repeat(at_rest(len(self.kinds))[None], count, axis=0))
+        return self.with_starts(np.repeat(at_rest(len(self.kinds))[None], count, axis=0))
 
-    def started(self, starts: Array) -> core.Chains:
+    def with_starts(self, starts: Array) -> core.Chains:
         """Return copies of the chain with start poses, local rotations wxyz (B, n, 4)."""
         joints = self.chain().as_batch().take(np.zeros(len(starts), dtype=np.int64)).joints
         return core.Chains(self.points(starts), joints=replace(joints, start_wxyz=starts))
 
     def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return random local rotations inside a share of the ranges, wxyz (n, 4)."""
-        return np.array([_some_rotation(self, i, rng, share) for i in range(len(self.kinds))])
+        return np.array([_random_rotation(self, i, rng, share) for i in range(len(self.kinds))])
 
     def violations(self, rotations: Array) -> Array:
         """Return the radians by which local rotations are out of their ranges, shape (n,)."""
@@ -206,7 +206,7 @@ def _swing_outside(sx: float, sz: float, low: Array, high: Array) -> float:
     return float(2.0 * (np.arcsin(min(size, 1.0)) - np.arcsin(min(size / outside, 1.0))))
 
 
-def _some_rotation(rig: Rig, bone: int, rng: np.random.Generator, share: float) -> Array:
+def _random_rotation(rig: Rig, bone: int, rng: np.random.Generator, share: float) -> Array:
     kind = rig.kinds[bone]
     low = np.radians(np.maximum(rig.low[bone], -170.0))
     high = np.radians(np.minimum(rig.high[bone], 170.0))
@@ -237,8 +237,7 @@ def make_rig(
     """Return a rig of bones along Y.
 
     Args:
-        bones: Kind and ranges of each bone, ranges in degrees in the order of the free axes; no
-            ranges for no limits.
+        bones: Kind and ranges in degrees of each bone, in the order of its free axes; or none.
         lengths: Lengths of the bones, 1 by default.
         bends: Axis and degrees of each bone's turn at rest relative to the previous bone.
         astray: Greatest shift of the next head from the tail on an axis, a share of the length.

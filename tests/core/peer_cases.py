@@ -32,5 +32,4 @@ def peer_solutions(
 
 
 def median_iterations(solutions: list[Solution]) -> float:
-    """Return the median of the iterations of solutions."""
     return float(np.median([solution.iterations for solution in solutions]))

@@ -97,7 +97,6 @@ class TreeRig:
 
     @property
     def topology(self) -> Topology:
-        """The topology as the package's record."""
         return Topology(self.parents, self.effector_bones)
 
     def trees(self, count: int) -> Chains:

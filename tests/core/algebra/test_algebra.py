@@ -17,7 +17,7 @@ numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-15, -1e-9]) | st.floats
 triples = st.tuples(numbers, numbers, numbers)
 quadruples = st.tuples(numbers, numbers, numbers, numbers)
 BATCH = 5
-few = settings(max_examples=15)
+fewer_examples = settings(max_examples=15)
 
 
 @st.composite
@@ -102,7 +102,7 @@ def sizes(*nested):
 
 
 @pytest.mark.parametrize("formula", formulas())
-@few
+@fewer_examples
 @given(data=st.data())
 def test_a_formula_gives_the_same_for_floats_and_for_arrays(formula, data):
     own = OWN.get(formula.__module__.rsplit(".", 1)[-1], {})
@@ -128,7 +128,7 @@ SUMS = {"total", "project", "square", "place"}
 @pytest.mark.parametrize(
     "name", sorted({name for name in vars(type(FLOATS)) if not name.startswith("_")} - SUMS)
 )
-@few
+@fewer_examples
 @given(data=st.data())
 def test_both_arithmetics_agree_where_floats_would_raise(name, data):
     any_number = numbers | st.sampled_from([1e300, -1e300, 5e-324])
@@ -190,7 +190,7 @@ def test_a_positive_system_is_solved(system, x):
 
 
 @pytest.mark.parametrize("order", angles.EULER_ORDERS)
-@few
+@fewer_examples
 @given(q=rotations(), reference=triples)
 def test_angles_of_floats_make_their_rotation(order, q, reference):
     matrix = quaternions.to_matrix(q)

@@ -18,7 +18,7 @@ PARENTS = (-1, 0, 1, 2, 3, 4, 1, 3)
 IN_LINE = (1, 3, 4)
 LENGTHS = np.array([1.0, 1.0, 0.5, 1.0, 0.5, 0.4, 0.5, 0.5])
 SHARES = np.array([0.0, 0.5, 0.0, 0.25, 0.75, 0.0, 0.7, 0.5])
-few = settings(max_examples=15)
+fewer_examples = settings(max_examples=15)
 seeds = st.integers(0, 2**31)
 
 
@@ -79,7 +79,7 @@ def spread(limb, local, influence=1.0, zero=None, clamped=None):
     return limb.spread.spread(local, zero, np.full((3, 8), influence), clamped)
 
 
-@few
+@fewer_examples
 @given(seeds, st.floats(-1.0, 1.0), st.floats(-1.0, 1.0), st.sampled_from((0.0, 0.4, 1.0)))
 def test_less_influence_leaves_bones_their_share_of_what_they_are_off_without_it(
     seed, hand, stored, influence
@@ -95,7 +95,7 @@ def test_less_influence_leaves_bones_their_share_of_what_they_are_off_without_it
         np.testing.assert_allclose(limb.turn_of(local, row), wanted, atol=1e-9)
 
 
-@few
+@fewer_examples
 @given(seeds)
 def test_the_roll_of_the_upper_arm_grows_from_none_at_the_shoulder(seed):
     limb, rng = Limb(seed), make_rng(seed)

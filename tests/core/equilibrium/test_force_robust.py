@@ -54,7 +54,7 @@ def random_forces(rng, chains, count):
 
 def random_starts(rig, chains, rng):
     """Return copies of the rig with random start poses inside the ranges."""
-    return rig.started(np.array([rig.some_rotations(rng, 0.9) for _ in range(chains)]))
+    return rig.with_starts(np.array([rig.some_rotations(rng, 0.9) for _ in range(chains)]))
 
 
 def assert_never_diverges(rig, chains, rng):

@@ -12,7 +12,7 @@ from blender_ik_addon.core.algebra.vectors import reject, unit
 from blender_ik_addon.core.kinematics.bend_plane import carry_side
 from tests.core.algebra.test_algebra import directions, rotations
 
-some = settings(max_examples=40)
+fewer_examples = settings(max_examples=40)
 NOT_TURNED = (1.0, 0.0, 0.0, 0.0)
 leans = st.floats(-1.2, 1.2)
 shares = st.floats(0.0, 1.0)
@@ -38,7 +38,7 @@ def seat_of(rest):
     return np.array(chord) * math.cos(lean) + np.array(across) * math.sin(lean)
 
 
-@some
+@fewer_examples
 @given(rest=rests(), other=directions(), ways=st.tuples(*2 * [st.floats(0.01, 3.0)]))
 def test_straight_away_from_where_it_is_carried_from_it_keeps_its_angle_to_the_way(
     rest, other, ways
@@ -56,7 +56,7 @@ def test_straight_away_from_where_it_is_carried_from_it_keeps_its_angle_to_the_w
     assert abs(math.remainder(angles[0] - angles[1], math.tau)) < 1e-6
 
 
-@some
+@fewer_examples
 @given(rest=rests(), toward=directions(), turn=rotations(), share=shares, whole=rotations())
 def test_a_limb_that_is_turned_as_a_whole_has_its_side_turned(rest, toward, turn, share, whole):
     chord, side, (across, lean) = rest
@@ -68,7 +68,7 @@ def test_a_limb_that_is_turned_as_a_whole_has_its_side_turned(rest, toward, turn
     np.testing.assert_allclose(there, quaternions.rotate(whole, alone), atol=1e-6)
 
 
-@some
+@fewer_examples
 @given(rest=rests(), toward=directions(), axis=directions(), first=rotations(), share=shares)
 def test_targets_and_chords_that_move_a_little_turn_it_a_little(rest, toward, axis, first, share):
     # At least 30 degrees from where the side turns over: there it turns 7 times as fast.

@@ -106,11 +106,9 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     curved = near.curve(press)[:, 0]
     actual = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
     # Where two quarters of an ellipse meet, there is no second derivative.
-    is_near = near.is_near[:, 0, edge]
-    assert is_near.sum() > NEARBY / 5
-    np.testing.assert_allclose(
-        actual[is_near], bend[is_near] / growth[is_near], rtol=2e-2, atol=2e-3
-    )
+    mask = near.is_near[:, 0, edge]
+    assert mask.sum() > NEARBY / 5
+    np.testing.assert_allclose(actual[mask], bend[mask] / growth[mask], rtol=2e-2, atol=2e-3)
 
 
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
@@ -174,11 +172,11 @@ def clamp_one(kind, rotation, low, high):
 
 
 every_free_kind = pytest.mark.parametrize("kind", FREE)
-some = settings(max_examples=40)
+fewer_examples = settings(max_examples=40)
 
 
 @every_free_kind
-@some
+@fewer_examples
 @given(rotation=rotations, edges=ranges())
 def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
     once = clamp_one(kind, rotation, *edges)
@@ -198,7 +196,7 @@ def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
 
 
 @every_free_kind
-@some
+@fewer_examples
 @given(shares=st.tuples(*[st.floats(-0.7, 0.7)] * 3), edges=ranges())
 def test_what_is_inside_stays(kind, shares, edges):
     low, high = edges

@@ -21,13 +21,10 @@ REACH = 1.282237484161567
 
 
 class PullResult(NamedTuple):
-    """The result of a pull.
+    """The result of a pull: residuals of the effectors (3,), other figures of the pose.
 
-    Attributes:
-        residual: Distances of the effectors to their targets, shape (3,).
-        foot_gap: The greatest turn of a foot away from its goal, in radians.
-        violation: Radians by which the worst joint is out of its range.
-        start_cost: Half the sum of squared turns, and of the root's move in lengths of the reach.
+    These are the greatest turn of a foot, the violation of ranges, both in radians, and half the
+    sum of squared turns, and of the root's move in lengths of the reach.
     """
 
     residual: Array
@@ -37,7 +34,6 @@ class PullResult(NamedTuple):
 
     @property
     def is_met(self) -> bool:
-        """Whether the pulled part has reached its target."""
         return bool(self.residual[2] < MET)
 
 

@@ -13,7 +13,7 @@ from tests.helpers import angles_between
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 COUNT = 20
-EXACT, NEAR = 1e-6, 1e-3
+EXACT, ARRIVED = 1e-6, 1e-3
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
@@ -42,9 +42,7 @@ def test_free_trees_reach_what_they_can_reach_together(name: str, solver: Solver
         assert misses(rig, found.local_rotations_wxyz, targets).max() < 1.01 * EXACT
         # Bones are rigid: positions computed from rotations keep all lengths.
         for one, other in zip(
-            rig.posed(found.local_rotations_wxyz),
-            (heads_of(found), tips_of(found)),
-            strict=True,
+            rig.posed(found.local_rotations_wxyz), (heads_of(found), tips_of(found)), strict=True
         ):
             assert np.abs(one - other).max() < 1e-12 * rig.length
         assert all(solution.is_converged.all() for solution in found)
@@ -57,7 +55,7 @@ def test_limited_trees_reach_and_keep_their_limits(name: str, solver: Solver) ->
     rig = TREES[name]()
     targets = targets_of(rig, 2 * COUNT)
     solutions = solve_batch(rig.trees(2 * COUNT), Goals(targets), options_for(rig, solver=solver))
-    arrived = misses(rig, solutions.local_rotations_wxyz, targets) < NEAR
+    arrived = misses(rig, solutions.local_rotations_wxyz, targets) < ARRIVED
     assert arrived.mean() >= 0.99
     worst = max(rig.as_rig().violations(pose).max() for pose in solutions.local_rotations_wxyz)
     assert worst < 1e-7

@@ -38,7 +38,7 @@ def solved_twice(rig, goals, solver, **settings):
     """Return the solutions, and those of the same goals from there."""
     options = rig.options(solver, **settings)
     once = solve_batch(rig.chains(len(goals.target_position)), goals, options)
-    return once, solve_batch(rig.started(once.local_rotations_wxyz), goals, options)
+    return once, solve_batch(rig.with_starts(once.local_rotations_wxyz), goals, options)
 
 
 @every_case

@@ -105,7 +105,7 @@ def test_last_digits_of_a_target_choose_no_other_pose(solver, has_pole):
         ranges = ((-52, 63), (-np.inf, np.inf), (-69, 46))
         rig = make_rig([(K.BALL, ranges)] * count, rng.uniform(0.5, 1.5, count))
         starts = np.insert(rng.uniform(-0.3, 0.3, (COUNT, count, 3)), 0, 1.0, axis=-1)
-        chains = rig.started(starts / np.linalg.norm(starts, axis=-1, keepdims=True))
+        chains = rig.with_starts(starts / np.linalg.norm(starts, axis=-1, keepdims=True))
         if solver is core.Solver.FORCE:
             forces = make_forces(rng.uniform(0.5, 4.0, (COUNT, count)))
             chains = core.Chains(chains.joint_positions, joints=chains.joints, forces=forces)
