@@ -116,7 +116,7 @@ def test_a_hand_that_takes_slightly_more_than_its_greatest_force_hardly_moves_aw
 def test_goals_that_are_let_go_continue_from_the_end_of_the_first_descent():
     """From the start pose both end in other valleys, with the hips 0.11 and 0.27 m off."""
     hips = make_person("hips")
-    gaps = [solve(hips.chain, pull(hips, random_way(seed)), NEAR).residual[2] for seed in (3, 26)]
+    gaps = [solve(hips.chain, pull(hips, random_way(s)), NEAR).residual[2] for s in (3, 26)]
     assert gaps[0] < 1e-5
     assert gaps[1] < 0.12
 
@@ -124,9 +124,7 @@ def test_goals_that_are_let_go_continue_from_the_end_of_the_first_descent():
 def test_after_a_long_descent_a_second_one_begins_at_the_moved_start():
     """From one pose alone both end in a valley, with the hips 0.22 and 0.32 m off."""
     hips = make_person("hips")
-    gaps = [
-        solve(hips.chain, pull(hips, random_way(seed)), NEAR).residual[2] for seed in (121, 207)
-    ]
+    gaps = [solve(hips.chain, pull(hips, random_way(s)), NEAR).residual[2] for s in (121, 207)]
     assert gaps[0] < 0.07
     assert gaps[1] < 0.03
 
