@@ -31,7 +31,7 @@ def assert_rotations_close(
 
 
 def angles_of_ways(one: npt.ArrayLike, other: npt.ArrayLike) -> Array:
-    """Return the angles in radians between vectors (..., 3), exact for small ones too."""
+    """Return the angles in radians between vectors (..., 3), exact for small angles too."""
     cross = np.linalg.norm(np.cross(one, other), axis=-1)
     return np.arctan2(cross, np.sum(np.multiply(one, other), axis=-1))
 

@@ -196,7 +196,7 @@ def test_angles_of_floats_make_their_rotation(order, q, reference):
     matrix = quaternions.to_matrix(q)
     found = angles.to_euler(FLOATS, matrix, order, reference)
     again = angles.from_euler(FLOATS, found, order)
-    # Beside gimbal lock the angles of a rounded matrix are uncertain.
+    # Near gimbal lock the angles of a rounded matrix are uncertain.
     np.testing.assert_allclose(again, matrix, atol=1e-7)
     axis_angle = angles.to_axis_angle(FLOATS, q, (reference[0], 0.0, 0.6, 0.8))
     again = quaternions.to_matrix(angles.from_axis_angle(FLOATS, axis_angle))

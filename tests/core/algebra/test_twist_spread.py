@@ -54,8 +54,8 @@ class Limb:
                 rotation.multiply(parent, self.offsets[:, row]), local[:, row]
             )
             if row < 6:
-                way = rotation.rotate(posed[:, row], np.tile(LENGTHS[row] * Y, (3, 1)))
-                heads[:, row + 1] = heads[:, row] + way
+                segment = rotation.rotate(posed[:, row], np.tile(LENGTHS[row] * Y, (3, 1)))
+                heads[:, row + 1] = heads[:, row] + segment
         return posed, heads
 
     def straight(self, rng, hand):

@@ -181,11 +181,11 @@ fewer_examples = settings(max_examples=40)
 def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
     once = clamp_one(kind, rotation, *edges)
     assert abs(np.linalg.norm(once) - 1.0) < 1e-12
-    # Near a swing by half a turn the twist of a float64 quaternion is worth no more.
+    # Near a swing of half a turn the twist of a float64 quaternion is less precise.
     cosine = np.hypot(once[0], once[2])
     if cosine > 1e-6:
         assert violation(kind, once, *edges) <= 1e-9
-    # Half a turn from the middle of its range a twist is as near to either end.
+    # A twist half a turn from the middle of its range is equally near to both ends.
     ends = np.array([edges[0][Y], edges[1][Y]])
     half = 0.5 * ends.mean() if np.isfinite(ends).all() else 0.0
     beside = rotation[0] * np.cos(half) + rotation[2] * np.sin(half)

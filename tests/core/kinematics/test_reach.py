@@ -15,7 +15,7 @@ TOLERANCE = 1e-8
 # The precision of iterative solvers in float64, a share of the length: near full reach a step of
 # this size across the chord changes the chord's length only by its square.
 ROUNDING = 1e-12
-# The longest segment against the shortest, as in the published measurements of NEWTON.
+# The ratio of the longest segment to the shortest, as in the published measurements of NEWTON.
 UNEVEN = 9.0
 # Distances of targets between the dead zone's edge (0) and full reach (1); both are reachable.
 SHARES_OF_REACH = (0.0, 1e-6, 0.05, 0.6, 0.999, 1.0)

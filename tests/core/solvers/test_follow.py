@@ -51,8 +51,8 @@ def led(points, lead):
 
 
 def bends_of(points):
-    ways = np.diff(points, axis=0)
-    return angles_of_ways(ways[1:].swapaxes(1, -1), ways[:-1].swapaxes(1, -1))
+    segments = np.diff(points, axis=0)
+    return angles_of_ways(segments[1:].swapaxes(1, -1), segments[:-1].swapaxes(1, -1))
 
 
 def walk(points, lead, rng, step, number):

@@ -47,16 +47,16 @@ def test_straight_legs_bend_where_hips_are_pulled(seed):
     assert pulled_bodies.pull_at(make_person("hips"), seed).is_met
 
 
-@pytest.mark.parametrize("way", [(0.0, -0.02, 0.0), (0.05, -0.2, 0.1)])
+@pytest.mark.parametrize("offset", [(0.0, -0.02, 0.0), (0.05, -0.2, 0.1)])
 @pytest.mark.parametrize("pinned", ["soles", "ankles"])
-def test_straight_legs_crouch(pinned, way):
+def test_straight_legs_crouch(pinned, offset):
     """Legs that end at the ankles have their effectors on the heads of the feet."""
     person = make_person("hips")
     points, topology = person.ends.copy(), person.chain.topology
     if pinned == "ankles":
         points[:2] = person.heads[list(topology.effector_bones[:2])]
     chain = replace(person.chain, joint_positions=np.concatenate((person.heads, points)))
-    target = points + np.array((np.zeros(3), np.zeros(3), way))
+    target = points + np.array((np.zeros(3), np.zeros(3), offset))
     goal = Goal(
         target, tip_rotation_wxyz=pulled_bodies.UPRIGHT, priority=(0, 0, 1), has_tip_rotation=FEET
     )

@@ -23,9 +23,9 @@ FREE = (False, False, False)
 def test_first_goals_are_met_later_ones_as_far_as_possible_and_statuses_say_so():
     near = solve(PERSON.chain, pull(PERSON, np.array((0.2, 0.2, 0.1))), OPTIONS)
     assert near.statuses == (Status.REACHED,) * 3
-    way = np.array((0.0, 3.0, 0.0))
-    first = solve(PERSON.chain, pull(PERSON, way), OPTIONS)
-    last = solve(PERSON.chain, pull(PERSON, way, (2, 2, 0)), OPTIONS)
+    offset = np.array((0.0, 3.0, 0.0))
+    first = solve(PERSON.chain, pull(PERSON, offset), OPTIONS)
+    last = solve(PERSON.chain, pull(PERSON, offset, (2, 2, 0)), OPTIONS)
     assert first.residual[:2].max() < 1e-6
     assert first.residual[2] > 1.0
     assert first.statuses[:2] == (Status.REACHED,) * 2
@@ -38,8 +38,8 @@ def test_first_goals_are_met_later_ones_as_far_as_possible_and_statuses_say_so()
 def test_no_small_change_that_keeps_the_feet_moves_a_hand_nearer(seed):
     """The solution is a minimum: pins and limits balance the rest of the slope."""
     person = make_person(floats=False)
-    way = random_way(seed, 0.9, 1.6)
-    goal = replace(pull(person, way), has_tip_rotation=FREE, priority=(0, 0, 2))
+    offset = random_way(seed, 0.9, 1.6)
+    goal = replace(pull(person, offset), has_tip_rotation=FREE, priority=(0, 0, 2))
     start = solve(person.chain, goal, OPTIONS)
     assert start.residual[2] > 0.1
     rng = make_rng(seed)
@@ -97,8 +97,8 @@ def test_goals_that_pull_follow_their_valleys_in_few_steps():
 
 def test_a_body_follows_steadily_as_a_hand_is_pulled_farther_and_farther():
     """With springs that got stiffer every round, one millimetre more led to another pose."""
-    way = random_way(3, 1.0, 1.0)
-    solutions = _stretch(np.linspace(0.34, 0.38, 21)[:, None] * way)
+    offset = random_way(3, 1.0, 1.0)
+    solutions = _stretch(np.linspace(0.34, 0.38, 21)[:, None] * offset)
     assert min(solution.residual[2] for solution in solutions) > 0.1
     joints = np.array([solution.joint_positions for solution in solutions])
     speeds = np.linalg.norm(np.diff(joints, axis=0), axis=2) / 0.002
@@ -107,8 +107,8 @@ def test_a_body_follows_steadily_as_a_hand_is_pulled_farther_and_farther():
 
 def test_a_hand_that_takes_slightly_more_than_its_greatest_force_hardly_moves_away():
     """It still pulls with this force; a spring alone leaves a gap of 3.4 mm."""
-    way = random_way(4, 1.0, 1.0)
-    held, released = _stretch(np.array((0.986, 0.988))[:, None] * way)
+    offset = random_way(4, 1.0, 1.0)
+    held, released = _stretch(np.array((0.986, 0.988))[:, None] * offset)
     assert held.residual[2] < 1e-6
     assert 1e-3 < released.residual[2] < 3e-3
 

@@ -80,8 +80,8 @@ def test_the_pose_does_not_jump_to_be_slightly_nearer_to_a_target_out_of_reach(n
     options = SolveOptions(Solver.NEWTON, tolerance=1e-5 * rig.length)
     for share in rng.uniform(0.2, 1.3, 8):
         first = share * rig.length * unit(rng.normal(size=3))
-        way = rig.length * STEP * unit(rng.normal(size=3))
-        targets = first + np.arange(11)[:, None] * way
+        step = rig.length * STEP * unit(rng.normal(size=3))
+        targets = first + np.arange(11)[:, None] * step
         solutions = solve_batch(rig.chains(11), Goals(targets), options)
         assert solutions[0].status is not Status.REACHED
         assert joint_steps(solutions.local_rotations_wxyz).max() <= STEEPEST * STEP
@@ -137,9 +137,9 @@ PATHS = {
 EVEN_STEP = 10.0
 
 
-@pytest.mark.parametrize("way", PATHS)
-def test_along_a_path_newton_moves_and_bends_evenly_without_zigzag(way: str) -> None:
-    make, most_bend = PATHS[way]
+@pytest.mark.parametrize("path", PATHS)
+def test_along_a_path_newton_moves_and_bends_evenly_without_zigzag(path: str) -> None:
+    make, most_bend = PATHS[path]
     rig, targets = make()
     options = SolveOptions(Solver.NEWTON, tolerance=1e-6)
     solutions = solve_batch(rig.chains(len(targets)), Goals(targets), options)
@@ -147,7 +147,7 @@ def test_along_a_path_newton_moves_and_bends_evenly_without_zigzag(way: str) -> 
     poses = solutions.local_rotations_wxyz
     step = np.linalg.norm(targets[1] - targets[0])
     assert joint_steps(poses).max() / step <= EVEN_STEP
-    if way == "circle":
+    if path == "circle":
         assert joint_steps([poses[0], poses[-1]]).max() <= 1e-6, "the circle closes"
     shapes = [bends_and_zigzag(solution.joint_positions) for solution in solutions]
     bend, zigzag = np.max(shapes, axis=0)
