@@ -17,7 +17,7 @@ TABLE = {
     "core": [2.2, 2.2, 2.2, 2.2, 11.0], "chains": [2.2, 2.2], "": [8.0],
 }  # fmt: skip
 HUMANS = [4.0, 4.0, 5.0, 3.0, 2.0, 2.5, 1.3, 1.3, 1.3, 2.0, 2.2, 1.5, 1.6, 1.3]
-# Goals of opening a file, of undo and of a tree.
+# Goals of opening, of undo and of a tree.
 ONCE = [3.0, 1000.0, 100.0]
 SETTINGS = {
     (1.0, 0.6, 2.5): ("plain", "keyed bones", "start from REST"),

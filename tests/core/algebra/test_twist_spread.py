@@ -81,18 +81,16 @@ def spread(limb, local, influence=1.0, zero=None, clamped=None):
 
 @fewer_examples
 @given(seeds, st.floats(-1.0, 1.0), st.floats(-1.0, 1.0), st.sampled_from((0.0, 0.4, 1.0)))
-def test_less_influence_leaves_bones_their_share_of_what_they_are_off_without_it(
-    seed, hand, stored, influence
-):
-    """The stored pose has all of its hand's turn in the hand."""
+def test_with_less_influence_bones_take_a_share_of_the_rest(seed, hand, stored, influence):
+    """The stored pose keeps a share of the turn, all of it in the hand; the rest is spread."""
     limb = Limb(seed)
     zero = limb.straight(make_rng(seed), stored)
     signs = make_rng(seed + 2).choice([-1.0, 1.0], (3, 8, 1))
     local = spread(limb, signs * limb.straight(make_rng(seed), hand), influence, zero)
     along = (3, 0.25), (4, 0.75)
     for row, share in ((2, 0.0), *along, (7, 0.5), (5, 1.0)) if influence == 1.0 else along:
-        wanted = share * (hand - (1.0 - influence) * stored)
-        np.testing.assert_allclose(limb.turn_of(local, row), wanted, atol=1e-9)
+        expected = share * (hand - (1.0 - influence) * stored)
+        np.testing.assert_allclose(limb.turn_of(local, row), expected, atol=1e-9)
 
 
 @fewer_examples

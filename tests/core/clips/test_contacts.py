@@ -89,7 +89,7 @@ numbers = st.floats(-100.0, 100.0, width=32)
     has_floor=st.booleans(),
     space=st.sampled_from([walks.EVEN, walks.UNEVEN, -walks.UNEVEN]),
 )
-def test_in_any_clip_what_stands_does_not_slide(places, turns, kinds, rate, has_floor, space):
+def test_in_any_clip_planted_points_do_not_slide(places, turns, kinds, rate, has_floor, space):
     turns[np.abs(turns).max(axis=1) < 1e-3] = (1.0, 0.0, 0.0, 0.0)
     motion = Motion(places, rotation.normalize(turns), np.tile(space, (len(places), 1, 1)))
     held = hold(motion, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)

@@ -39,20 +39,18 @@ def seat_of(rest):
 
 
 @fewer_examples
-@given(rest=rests(), other=directions(), ways=st.tuples(*2 * [st.floats(0.01, 3.0)]))
-def test_straight_away_from_where_it_is_carried_from_it_keeps_its_angle_to_the_way(
-    rest, other, ways
-):
+@given(rest=rests(), other=directions(), turns=st.tuples(*2 * [st.floats(0.01, 3.0)]))
+def test_along_a_circle_through_its_seat_the_side_keeps_its_angle_to_the_circle(rest, other, turns):
     seat = seat_of(rest)
     away = np.array(reject(other, tuple(seat)))
     assume(np.linalg.norm(away) > 0.1)
     away /= np.linalg.norm(away)
     angles = []
-    for way in ways:
-        toward = tuple(seat * math.cos(way) + away * math.sin(way))
-        along = away * math.cos(way) - seat * math.sin(way)
-        there = carry_side(FLOATS, *rest, toward, NOT_TURNED, 0.0)
-        angles.append(math.atan2(np.dot(toward, np.cross(along, there)), np.dot(along, there)))
+    for turn in turns:
+        toward = tuple(seat * math.cos(turn) + away * math.sin(turn))
+        along = away * math.cos(turn) - seat * math.sin(turn)
+        side = carry_side(FLOATS, *rest, toward, NOT_TURNED, 0.0)
+        angles.append(math.atan2(np.dot(toward, np.cross(along, side)), np.dot(along, side)))
     assert abs(math.remainder(angles[0] - angles[1], math.tau)) < 1e-6
 
 
