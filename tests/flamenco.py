@@ -1,4 +1,4 @@
-"""Flamenco as far as it runs here: jobs are compiled by Node, and commands made as workers do."""
+"""A stand-in for Flamenco: Node compiles jobs, and commands are built as workers build them."""
 
 import json
 import shlex
@@ -15,12 +15,12 @@ needs_node = pytest.mark.skipif(
     shutil.which("node") is None, reason="job types are JavaScript, and this machine has no Node"
 )
 
-# What Flamenco has for them by default.
+# The default values of Flamenco's variables.
 VARIABLES = {"{blender}": "blender", "{blenderArgs}": "-b -y"}
 
 
 def settings_with(**changed: object) -> dict[str, object]:
-    """Return settings as Blender submits them, but for some."""
+    """Return settings as Blender submits them, with some changes."""
     return {
         "frames": "1-100",
         "chunk_size": 40,
@@ -37,7 +37,7 @@ def settings_with(**changed: object) -> dict[str, object]:
 
 
 def compiled(settings: dict[str, object]) -> dict[str, Any]:
-    """Return the job type and the tasks of a job, or the error that is told."""
+    """Return the job type and the tasks of a job, or the message of an error."""
     job = {"name": "Shot", "type": "chain-ik-bake", "settings": settings}
     command = ["node", str(ROOT / "tests" / "flamenco.js"), str(JOB_TYPE)]
     done = subprocess.run(
@@ -48,18 +48,18 @@ def compiled(settings: dict[str, object]) -> dict[str, Any]:
 
 def tasks_of(settings: dict[str, object]) -> list[dict[str, Any]]:
     """Return the tasks of a job that compiles."""
-    answer = compiled(settings)
-    assert "error" not in answer, answer
-    return answer["tasks"]
+    result = compiled(settings)
+    assert "error" not in result, result
+    return result["tasks"]
 
 
 def command_line(task: dict[str, Any]) -> list[str]:
-    """Return what a worker starts for a task: `{exe} {exeArgs} {argsBefore} {blendfile} {args}`."""
+    """Return a worker's command for a task: `{exe} {exeArgs} {argsBefore} {blendfile} {args}`."""
     (command,) = task["commands"]
     assert command["name"] == "blender-render"
-    given = command["parameters"]
-    assert set(given) == {"exe", "exeArgs", "argsBefore", "blendfile", "args"}
-    start = [VARIABLES[given["exe"]], *shlex.split(VARIABLES[given["exeArgs"]])]
-    line = [*start, *given["argsBefore"], given["blendfile"], *given["args"]]
-    assert all(isinstance(each, str) for each in line)
+    parameters = command["parameters"]
+    assert set(parameters) == {"exe", "exeArgs", "argsBefore", "blendfile", "args"}
+    start = [VARIABLES[parameters["exe"]], *shlex.split(VARIABLES[parameters["exeArgs"]])]
+    line = [*start, *parameters["argsBefore"], parameters["blendfile"], *parameters["args"]]
+    assert all(isinstance(part, str) for part in line)
     return line

@@ -1,4 +1,4 @@
-"""The benchmark measures what it says, and judges by goals that were promised."""
+"""The benchmark: published cases, promised goals, and measurements by these goals."""
 
 import json
 import os
@@ -10,14 +10,14 @@ import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 PUBLISHED = json.loads(Path(__file__).with_name("data").joinpath("cases.json").read_text("utf-8"))
-# None of these may be lost or loosened on the way. Of the default page by what is beside.
+# Goals that may not be lost or relaxed: those of the default page, by the program to compare with.
 TABLE = {
     "built-in": [0.5, 0.65], "floor": [0.12, 2.5], "unsolved": [1.35, 4.0],
     "fullik": [0.35, 0.5], "pin": [0.8, 1.0, 1.0],
     "core": [2.2, 2.2, 2.2, 2.2, 11.0], "chains": [2.2, 2.2], "": [8.0],
 }  # fmt: skip
 HUMANS = [4.0, 4.0, 5.0, 3.0, 2.0, 2.5, 1.3, 1.3, 1.3, 2.0, 2.2, 1.5, 1.6, 1.3]
-# Opening, undo, a tree.
+# Goals of opening, of undo and of a tree.
 ONCE = [3.0, 1000.0, 100.0]
 SETTINGS = {
     (1.0, 0.6, 2.5): ("plain", "keyed bones", "start from REST"),
@@ -97,7 +97,7 @@ def test_the_core_is_measured_from_end_to_end():
 
 
 def make_result(ours, others, *, reached=1.0, unit=""):
-    """Return a result of the goal 2."""
+    """Return a result whose goal is 2."""
     from benchmarks.measuring import Result, Row, Samples, Side
 
     side = Side("side", ("core",))
@@ -105,7 +105,7 @@ def make_result(ours, others, *, reached=1.0, unit=""):
     return Result(Row("row", "row", side, side, 2.0, unit, must_reach=True), ours, others)
 
 
-def test_a_figure_is_judged_round_by_round_and_only_with_every_target_reached():
+def test_a_figure_is_judged_by_rounds_and_only_with_every_target_reached():
     assert make_result([2.0, 6.0, 2.0], [1.0, 3.0, 1.0]).rounds == [2.0, 2.0, 2.0]
     assert make_result([2.0], [1.0]).is_met is True
     assert make_result([2.1], [1.0]).is_met is False
@@ -113,7 +113,7 @@ def test_a_figure_is_judged_round_by_round_and_only_with_every_target_reached():
     assert make_result([3.5], [0.5], unit=" ms more").value == 3.0
 
 
-def test_what_limits_hold_back_is_timed_and_judged(monkeypatch, capsys):
+def test_chains_that_limits_hold_back_are_timed_and_judged(monkeypatch, capsys):
     pytest.importorskip("scipy", reason="the module imports it")
     from benchmarks.core import held_back
 
@@ -123,11 +123,11 @@ def test_what_limits_hold_back_is_timed_and_judged(monkeypatch, capsys):
     held_back.main("Newton, 3", 1)
     rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "NEWTON" in line]
     assert [len(row) for row in rows] == [6, 9, 9]
-    # No solution is as near as less than nothing.
-    assert [float(each) for each in rows[1][2:4]] == [0.0, 0.0]
+    # No solution is as near as the given distances, which are negative.
+    assert [float(cell) for cell in rows[1][2:4]] == [0.0, 0.0]
 
 
-def test_a_body_pulled_by_several_solvers_is_measured():
+def test_a_body_pulled_by_different_solvers_is_measured():
     from benchmarks.whole_body import beside
 
     name, puller, person = next(beside.list_pullers())

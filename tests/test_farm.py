@@ -1,4 +1,4 @@
-"""The job type for Flamenco: tasks, what waits for what, and sentences for wrong settings."""
+"""The job type for Flamenco: tasks, their dependencies, and messages for wrong settings."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.flamenco import JOB_TYPE, command_line, compiled, needs_node, settings_with, tasks_of
 
-# The fields that Flamenco documents, and the values of those that have few.
+# The fields that Flamenco documents, and the values of fields with a fixed set of values.
 FIELDS = {
     "key", "type", "subtype", "choices", "propargs", "description", "label", "default", "eval",
     "evalInfo", "visible", "required", "editable",
@@ -20,7 +20,7 @@ FOLDER = "/work/shot-baked-chunks-2006-01-02_150405"
 
 
 def arguments_of(task) -> list[str]:
-    """Return what a task says to the command line of the extension."""
+    """Return the arguments of a task for the command line of the extension."""
     line = command_line(task)
     assert line[: len(START)] == START
     return line[len(START) :]
@@ -32,7 +32,7 @@ def chunk(frames: str, only: str, name: str, *patterns: str) -> list[str]:
 
 
 @needs_node
-def test_a_clip_is_noted_by_all_chunks_and_bettered_by_merge():
+def test_all_chunks_note_a_clip_and_merge_improves_it():
     *chunks, merge = tasks_of(settings_with(method="clip", smoothness=0.25))
     assert all("--method=clip" in arguments_of(task) for task in (*chunks, merge))
     assert "--smoothness=0.25" in arguments_of(merge)
@@ -41,50 +41,50 @@ def test_a_clip_is_noted_by_all_chunks_and_bettered_by_merge():
 
 
 def frames_of_chunks(**settings) -> list[str]:
-    """Return the frames of each chunk, that of the whole last."""
+    """Return the frames of each chunk, with those of the whole last."""
     whole, *parts, _ = [arguments_of(task)[1] for task in tasks_of(settings_with(**settings))]
-    return [each.removeprefix("--frames=") for each in (*parts, whole)]
+    return [argument.removeprefix("--frames=") for argument in (*parts, whole)]
 
 
 @needs_node
-def test_settings_are_such_as_flamenco_knows():
+def test_settings_are_those_that_flamenco_knows():
     job_type = compiled(settings_with())["jobType"]
     assert set(job_type) == {"label", "settings"}
     settings = job_type["settings"]
-    keys = [each["key"] for each in settings]
+    keys = [setting["key"] for setting in settings]
     assert sorted(keys) == sorted(settings_with())
-    for each in settings:
-        assert set(each) <= FIELDS
-        assert each["key"].isidentifier()
-        assert each.get("subtype", "file_path") in SUBTYPES
-        assert each.get("visible", "visible") in VISIBLE
-        assert each["description"][-1] != "."
-        assert isinstance(each.get("default", TYPES[each["type"]]()), TYPES[each["type"]])
-        # Only what a person types may be missing; Flamenco itself sets the file.
-        typed = each.get("visible") == "submission" and "default" in each
-        assert typed or (each["required"] and ("eval" in each or each["key"] == "blendfile"))
+    for field in settings:
+        assert set(field) <= FIELDS
+        assert field["key"].isidentifier()
+        assert field.get("subtype", "file_path") in SUBTYPES
+        assert field.get("visible", "visible") in VISIBLE
+        assert field["description"][-1] != "."
+        assert isinstance(field.get("default", TYPES[field["type"]]()), TYPES[field["type"]])
+        # Only settings that a person types may be missing; Flamenco itself sets the file.
+        typed = field.get("visible") == "submission" and "default" in field
+        assert typed or (field["required"] and ("eval" in field or field["key"] == "blendfile"))
 
 
 @needs_node
-def test_chunks_are_solved_at_will_and_merged_when_all_are_there():
+def test_chunks_are_solved_in_any_order_and_merged_when_all_are_done():
     whole, *parts, merge = tasks_of(settings_with())
-    assert [each["name"] for each in (whole, *parts, merge)] == [
+    assert [task["name"] for task in (whole, *parts, merge)] == [
         "whole", "frames 1 to 40", "frames 41 to 80", "frames 81 to 100", "merge"
     ]  # fmt: skip
-    assert {each["type"] for each in (whole, *parts, merge)} == {"blender"}
+    assert {task["type"] for task in (whole, *parts, merge)} == {"blender"}
     assert arguments_of(whole) == chunk("1-100", "dependent", "whole")
-    assert [arguments_of(each) for each in parts] == [
+    assert [arguments_of(task) for task in parts] == [
         chunk("1-40", "independent", "frames_1_to_40"),
         chunk("41-80", "independent", "frames_41_to_80"),
         chunk("81-100", "independent", "frames_81_to_100"),
     ]
-    files = [arguments_of(each)[5] for each in (whole, *parts)]
+    files = [arguments_of(task)[5] for task in (whole, *parts)]
     assert len(set(files)) == 4
     outputs = ["--output", "/work/shot-baked.blend", "--report", "/work/shot-baked-report.json"]
     expected = ["merge", *files, "--frames=1-100", *outputs, "--accept-unreached"]
     assert arguments_of(merge) == expected
-    assert [each["dependencies"] for each in (whole, *parts)] == [[]] * 4
-    assert merge["dependencies"] == [each["uuid"] for each in (whole, *parts)]
+    assert [task["dependencies"] for task in (whole, *parts)] == [[]] * 4
+    assert merge["dependencies"] == [task["uuid"] for task in (whole, *parts)]
 
 
 @needs_node
@@ -99,7 +99,7 @@ def test_frames_are_read_as_on_the_command_line():
     ]
     assert frames_of_chunks(frames="1-3", chunk_size=100) == ["1-3", "1-3"]
     _, *parts, _ = tasks_of(settings_with(frames="1,3,5", chunk_size=1))
-    assert [each["name"] for each in parts] == ["frames 1", "frames 3", "frames 5"]
+    assert [task["name"] for task in parts] == ["frames 1", "frames 3", "frames 5"]
 
 
 @needs_node
@@ -113,7 +113,7 @@ def test_patterns_go_to_every_chunk():
 
 
 @needs_node
-def test_windows_paths_and_flamencos_own_variables_are_kept():
+def test_windows_paths_and_variables_of_flamenco_stay():
     windows = settings_with(output_path="S:\\shots\\a b.blend", blendfile="S:\\jobs\\shot.blend")
     merge = tasks_of(windows)[-1]
     line = command_line(merge)
@@ -158,12 +158,12 @@ WRONG = [
 
 @needs_node
 @pytest.mark.parametrize(("changed", "said"), WRONG)
-def test_wrong_settings_are_told_in_one_sentence(changed, said):
+def test_wrong_settings_are_refused_in_one_sentence(changed, said):
     assert compiled(settings_with(**changed)) == {"error": said}
 
 
-def test_the_job_type_is_such_as_flamenco_can_read():
-    """Flamenco's JavaScript has no modules and nothing that is newer than this."""
+def test_flamenco_can_read_the_job_type():
+    """Flamenco's JavaScript has no modules and no newer syntax."""
     text = JOB_TYPE.read_text(encoding="utf-8")
     newer = r"\brequire\(|\bimport\b|\bexport\b|\basync\b|\bawait\b|\?\.|\?\?|\(\?<|^\s*#\w|\d_\d"
     assert not re.findall(newer, text, re.MULTILINE)

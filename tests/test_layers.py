@@ -1,4 +1,4 @@
-"""The arrows between the layers, and the size of functions, files and folders, by file."""
+"""Imports between the layers, and sizes of functions, files and folders."""
 
 import ast
 import functools
@@ -14,19 +14,19 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "blender_ik_addon"
 
-# What each layer may import. None between the files of the last row.
+# The layers that a layer may import. The layers of the last row do not import each other.
 _LAST_ROW = frozenset(
     {"core", "rig", "registration", "events", "properties", "preferences", "translations"}
 )
 ALLOWED = {
     "core": frozenset(),
     "rig": frozenset({"core"}),
-    # Loads what it is told by name.
+    # It loads modules by names that it gets.
     "registration": frozenset(),
-    # Appends what it is given to Blender's lists.
+    # It appends functions that it gets to Blender's lists.
     "events": frozenset(),
     "properties": frozenset({"core", "rig", "registration"}),
-    # What a person sees: words in their language, and what they prefer.
+    # For users: texts in their language, and their preferences.
     "translations": frozenset(),
     "preferences": frozenset({"core", "rig", "registration", "properties"}),
     "operators": _LAST_ROW,
@@ -37,12 +37,12 @@ ALLOWED = {
     "overlay": _LAST_ROW,
     "gizmos": _LAST_ROW,
 }
-# The package's own __init__ registers them all, but see `find_top_imports_of_blender`.
+# The package's __init__ registers all layers, but see `find_top_imports_of_blender`.
 ALLOWED["__init__"] = frozenset(ALLOWED)
-# Starts the command line where Blender is a Python module.
+# It starts the command line where Blender is a Python module.
 ALLOWED["__main__"] = frozenset({"cli", "register"})
 
-# Packages of the rig, in the order of their arrows: each may import those before it.
+# Packages of the rig in their order: a package may import those before it.
 RIG_PACKAGES = (
     *("reading", "anatomy", "planning", "trees", "frames"),
     *("posing", "batches", "live", "keying", "controls", "tools", "clips", "comparing", "shapes"),
@@ -52,9 +52,9 @@ BLENDER_MODULES = frozenset(
     {"bpy", "bpy_extras", "mathutils", "bl_math", "bl_operators", "bl_ui", "blf", "gpu"}
     | {"gpu_extras", "idprop", "rna_keymap_ui", "rna_prop_ui"}
 )
-# What Python without Blender imports.
+# Layers that Python without Blender can import.
 WITHOUT_BLENDER = ("core", "registration")
-# Explicit objects, never what happens to be active.
+# These layers use explicit objects, and never the active ones.
 BANNED_BPY_PARTS = {"rig": {"ops", "context"}, "handlers": {"ops"}, "active_chain": {"ops"}}
 
 
@@ -63,14 +63,14 @@ def layer_of(path: PurePosixPath) -> str:
     return path.parts[0].removesuffix(".py")
 
 
-# A whole statement, with its indentation; none of them stands behind another one.
+# A whole import statement with its indentation; it must begin its line.
 IMPORT = re.compile(r"^( *)((?:from [.\w]+ )?import (?:\([^)]*\)|[^\n(]+))", re.MULTILINE)
 
 
 class Imported(NamedTuple):
     """A dotted name that a line imports.
 
-    Names inside the package are counted from its root: `from ..core import solve` in
+    Names inside the package are relative to its root: `from ..core import solve` in
     rig/solving.py is `core.solve`.
     """
 
@@ -82,7 +82,7 @@ class Imported(NamedTuple):
 
 @functools.cache
 def list_imports(path: PurePosixPath, source: str) -> list[Imported]:
-    found = []
+    imports = []
     for match in IMPORT.finditer(source):
         (node,) = ast.parse(match[2]).body
         names, level = [alias.name for alias in node.names], getattr(node, "level", 0)
@@ -91,8 +91,8 @@ def list_imports(path: PurePosixPath, source: str) -> list[Imported]:
             start = ".".join((*above, *([node.module] if node.module else [])))
             names = [f"{start}.{name}".lstrip(".") for name in names]
         line = source.count("\n", 0, match.start()) + 1
-        found += [Imported(line, name, level > 0, bool(match[1])) for name in names]
-    return found
+        imports += [Imported(line, name, level > 0, bool(match[1])) for name in names]
+    return imports
 
 
 def find_wrong_arrows(path: PurePosixPath, source: str) -> list[str]:
@@ -106,7 +106,7 @@ def find_wrong_arrows(path: PurePosixPath, source: str) -> list[str]:
         if is_inside:
             is_allowed = top == layer or top in ALLOWED[layer]
         else:
-            # The package by its own name is absent here: installed, it is called otherwise.
+            # The package's own name is not allowed: installed, the package has another name.
             is_allowed = top in sys.stdlib_module_names or top == "numpy"
             is_allowed |= top in BLENDER_MODULES and layer not in WITHOUT_BLENDER
         if not is_allowed:
@@ -115,9 +115,9 @@ def find_wrong_arrows(path: PurePosixPath, source: str) -> list[str]:
 
 
 def find_banned_bpy_parts(path: PurePosixPath, source: str) -> list[str]:
-    """Return the uses of bpy.ops and bpy.context in the layers that must do without."""
+    """Return the uses of bpy.ops and bpy.context in layers that must not use them."""
     banned = BANNED_BPY_PARTS.get(layer_of(path), set())
-    uses = {each.name for each in list_imports(path, source)}
+    uses = {imported.name for imported in list_imports(path, source)}
     uses.update(re.findall(r"\bbpy\.\w+", source))
     return [
         f"{path}: {name} is banned here"
@@ -127,7 +127,7 @@ def find_banned_bpy_parts(path: PurePosixPath, source: str) -> list[str]:
 
 
 def find_top_imports_of_blender(path: PurePosixPath, source: str) -> list[str]:
-    """Return what the package's __init__ imports outside functions that may need Blender."""
+    """Return the imports of the package's __init__ outside functions that may need Blender."""
     return [
         f"{path}:{line}: {name} must be imported inside a function"
         for line, name, is_inside, is_in_function in list_imports(path, source)
@@ -142,14 +142,14 @@ CHECKS = [find_wrong_arrows, find_banned_bpy_parts, find_top_imports_of_blender]
 
 
 def test_every_file_keeps_to_the_layers():
-    # Presets are scripts that Blender runs: they import nothing of ours, nor we of theirs.
+    # Presets are scripts that Blender runs, without imports from the package or by it.
     files = sorted(set(PACKAGE.rglob("*.py")) - set((PACKAGE / "presets").rglob("*.py")))
     assert PACKAGE / "__init__.py" in files
-    found = []
+    faults = []
     for file in files:
         path = PurePosixPath(file.relative_to(PACKAGE).as_posix())
-        found += [wrong for check in CHECKS for wrong in check(path, file.read_text("utf-8"))]
-    assert not found, "\n".join(found)
+        faults += [fault for check in CHECKS for fault in check(path, file.read_text("utf-8"))]
+    assert not faults, "\n".join(faults)
 
 
 BAD_SOURCES = [
@@ -172,33 +172,33 @@ def test_checks_find_violations(check, path, source):
 
 
 @functools.cache
-def list_own_imports() -> dict[str, frozenset[str]]:
-    """Return which modules of the package each of them imports, named from its root."""
+def list_package_imports() -> dict[str, frozenset[str]]:
+    """Return the modules of the package that each of them imports, named from its root."""
     files = sorted(PACKAGE.rglob("*.py"))
     paths = [PurePosixPath(file.relative_to(PACKAGE).as_posix()) for file in files]
     modules = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in paths}
-    found = {}
+    modules_by_importer = {}
     for file, path in zip(files, paths, strict=True):
         name = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
         imports = list_imports(path, file.read_text(encoding="utf-8"))
-        names = {each.name for each in imports if each.is_inside}
-        # A name is a module itself, or stands in one.
+        names = {imported.name for imported in imports if imported.is_inside}
+        # A name is a module, or a name in a module.
         parents = {name if name in modules else name.rpartition(".")[0] for name in names}
-        found[name] = frozenset(parents & modules)
-    return found
+        modules_by_importer[name] = frozenset(parents & modules)
+    return modules_by_importer
 
 
 def test_no_modules_import_each_other_in_a_circle():
-    imports = list_own_imports()
+    imports = list_package_imports()
     while leaves := {name for name, needed in imports.items() if not needed}:
         imports = {name: needed - leaves for name, needed in imports.items() if name not in leaves}
     assert not imports, f"in circles, or imported by them: {sorted(imports)}"
 
 
 def test_packages_of_the_rig_import_only_those_before_them_and_records_only_algebra():
-    for name, needed in list_own_imports().items():
+    for name, needed in list_package_imports().items():
         if name.startswith("core.model"):
-            assert all(each.startswith(("core.model", "core.algebra")) for each in needed), name
+            assert all(other.startswith(("core.model", "core.algebra")) for other in needed), name
         if name.startswith("rig."):
             place = RIG_PACKAGES.index(name.split(".")[1])
             packages = {module.split(".")[1] for module in needed if module.startswith("rig.")}
@@ -216,7 +216,7 @@ def test_core_imports_without_blender():
     assert process.returncode == 0, process.stderr
 
 
-def test_files_of_core_and_rig_have_names_of_their_own():
+def test_files_of_core_and_rig_have_different_names():
     files = [file for layer in ("core", "rig") for file in (PACKAGE / layer).rglob("*.py")]
     names = Counter(file.name for file in files if file.name != "__init__.py")
     assert not {name: count for name, count in names.items() if count > 1}
@@ -228,7 +228,7 @@ MOST_LINES_OF_FUNCTION = 60
 MOST_LINES_OF_FILE = 450
 MOST_FILES_OF_FOLDER = 14
 
-# A function, whose lines stand farther in than its first, and are more than there may be.
+# A function with too many lines, which are indented more than its first line.
 LONG_FUNCTION = re.compile(
     r"^( *+)(?:async )?def (\w+).*+\n"
     rf"(?:(?:\1[ )].*+)?+\n){{{MOST_LINES_OF_FUNCTION - 1},}}\1[ )].*+$",
@@ -237,22 +237,22 @@ LONG_FUNCTION = re.compile(
 
 
 def find_long(source: str) -> list[str]:
-    """Return the functions with too many lines, docstring included, and how many lines too many."""
+    """Return the names of too long functions, and the number of lines of a too long file."""
     length = len(source.splitlines())
-    found = [each[2] for each in LONG_FUNCTION.finditer(source)]
-    return found + ([f"{length} lines"] if length > MOST_LINES_OF_FILE else [])
+    names = [match[2] for match in LONG_FUNCTION.finditer(source)]
+    return names + ([f"{length} lines"] if length > MOST_LINES_OF_FILE else [])
 
 
 def test_no_function_and_no_file_is_too_long():
     files = [file for folder in FOLDERS for file in sorted((ROOT / folder).rglob("*.py"))]
     assert PACKAGE / "__init__.py" in files
-    found = {file: find_long(file.read_text(encoding="utf-8")) for file in files}
-    assert not {str(file): long for file, long in found.items() if long}
+    long_parts = {file: find_long(file.read_text(encoding="utf-8")) for file in files}
+    assert not {str(file): long for file, long in long_parts.items() if long}
 
 
 @pytest.mark.parametrize("top", FOLDERS)
 def test_no_folder_has_too_many_files(top):
-    """Beside ``__init__.py``, which says what the folder is for."""
+    """The count is without ``__init__.py``, which says what the folder is for."""
     folders = {file.parent for file in (ROOT / top).rglob("*.py")}
     assert ROOT / top in folders
     for folder in folders:
@@ -268,5 +268,5 @@ def test_no_folder_has_too_many_files(top):
         ("\n" * (MOST_LINES_OF_FILE + 1), 1),
     ],
 )
-def test_what_is_too_long_is_found(source, number):
+def test_too_long_functions_and_files_are_found(source, number):
     assert len(find_long(source)) == number

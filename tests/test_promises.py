@@ -1,4 +1,4 @@
-"""docs/promises.md and docs/behaviour.md: what they say names tests, and code, that exist."""
+"""docs/promises.md and docs/behaviour.md: the tests and the code that they name exist."""
 
 import re
 from pathlib import Path
@@ -25,9 +25,9 @@ def test_there_are_eight_promises_and_each_has_tests():
     assert all(promises.values())
 
 
-def test_tests_that_speak_of_a_promise_are_listed_with_it():
+def test_tests_that_name_a_promise_are_listed_with_it():
     promises = read_promises()
-    said = {
+    stated = {
         (int(number), path.relative_to(ROOT).as_posix())
         for path in (ROOT / "tests").rglob("test_*.py")
         for numbers in re.findall(
@@ -35,8 +35,8 @@ def test_tests_that_speak_of_a_promise_are_listed_with_it():
         )
         for number in re.findall(r"\d", numbers)
     }
-    assert len(said) >= 5
-    assert not {(number, path) for number, path in said if path not in promises[number]}
+    assert len(stated) >= 5
+    assert not {(number, path) for number, path in stated if path not in promises[number]}
 
 
 def test_every_section_of_the_behaviour_ends_with_its_code_and_its_tests():

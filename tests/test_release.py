@@ -1,4 +1,4 @@
-"""What the extensions site refuses is not in this checkout; the release script sees the rest."""
+"""The checkout has nothing that the extensions site refuses; the checks of the release script."""
 
 import ast
 import importlib
@@ -15,15 +15,15 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST = tomllib.loads((ROOT / "blender_manifest.toml").read_text("utf-8"))
 PACKAGE = "blender_ik_addon/"
-# A version that a document tells: in the name of the zip, or after the name of the extension.
-TOLD = re.compile(r"(?:chain_ik-|Chain IK )(\d+\.\d+\.\d+)")
-# They tell with which version something was measured or has changed, or make documents up.
+# A version in a document: in the name of the zip, or after the name of the extension.
+VERSION = re.compile(r"(?:chain_ik-|Chain IK )(\d+\.\d+\.\d+)")
+# Files that name old versions, in measurements and changes, or have invented documents.
 HISTORY = ("docs/benchmark/", "CHANGELOG.md", "tests/")
 
 FUNCTIONS = {"eval", "exec", "compile", "__import__"}
 NETWORK = {"aiohttp", "ftplib", "http", "requests", "smtplib", "socket", "ssl", "urllib"}
 MODULES = NETWORK | {"ctypes", "ensurepip", "pip", "subprocess"}
-# What reviewers look at one by one, and where it is needed. Nothing is ever written there.
+# Uses that reviewers check one by one, with the reason. None of them writes there.
 ALLOWED = {
     ("operators/presets.py", "__file__"): "shipped presets are read from the package",
     ("operators/creatures.py", "__file__"): "shipped creatures are read from the package",
@@ -33,7 +33,7 @@ ALLOWED = {
 }
 
 IMAGES = ROOT / "docs" / "images"
-# Pixels; those of screenshots are the least across, for their text has to be readable.
+# Sizes in pixels; of screenshots the least width, because their text must be readable.
 SIZES = {"release/icon": (256, 256), "release/featured": (1920, 1080)}
 SCREENSHOTS, SMALLEST = ("start_3_drag", "start_2_set_up", "posed_by_hand"), 1280
 LARGEST_PICTURE = 3_000_000  # bytes
@@ -41,7 +41,6 @@ LARGEST_PICTURE = 3_000_000  # bytes
 
 @pytest.fixture(scope="module")
 def release(scripts):
-    """scripts/release.py."""
     return importlib.import_module("release")
 
 
@@ -50,7 +49,7 @@ def tracked() -> list[str]:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
-def test_the_manifest_has_what_the_site_asks_for():
+def test_the_manifest_has_what_the_site_requires():
     assert re.fullmatch(r"\d+\.\d+\.\d+", MANIFEST["version"])
     assert "blender" not in MANIFEST["name"].lower()
     assert MANIFEST["license"] == ["SPDX:GPL-3.0-or-later"]
@@ -59,16 +58,16 @@ def test_the_manifest_has_what_the_site_asks_for():
     assert MANIFEST["copyright"]
 
 
-def test_no_document_or_script_tells_another_version():
+def test_no_document_or_script_names_another_version():
     texts = (".md", ".py", ".js", ".toml")
-    files = [each for each in tracked() if each.endswith(texts) and not each.startswith(HISTORY)]
+    files = [name for name in tracked() if name.endswith(texts) and not name.startswith(HISTORY)]
     assert len(files) > 300
-    told = {name: {*TOLD.findall((ROOT / name).read_text("utf-8"))} for name in files}
-    assert not {name: found for name, found in told.items() if found - {MANIFEST["version"]}}
+    versions = {name: {*VERSION.findall((ROOT / name).read_text("utf-8"))} for name in files}
+    assert not {name: found for name, found in versions.items() if found - {MANIFEST["version"]}}
 
 
 @pytest.mark.parametrize("name", [*SIZES, *SCREENSHOTS])
-def test_pictures_are_those_that_the_site_takes(name):
+def test_pictures_have_the_format_that_the_site_accepts(name):
     path = IMAGES / f"{name}.png"
     head = path.read_bytes()[:24]
     assert head.startswith(b"\x89PNG\r\n\x1a\n")
@@ -77,8 +76,8 @@ def test_pictures_are_those_that_the_site_takes(name):
     assert path.stat().st_size <= LARGEST_PICTURE
 
 
-def looked_at(text: str) -> Iterator[str]:
-    """Yield the names of all in a source that reviewers look at."""
+def find_checked_names(text: str) -> Iterator[str]:
+    """Yield the names in a source that reviewers check."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Name) and node.id == "__file__":
             yield node.id
@@ -87,11 +86,11 @@ def looked_at(text: str) -> Iterator[str]:
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             yield from {f"{node.value.id}.{node.attr}"} & {"sys.path", "sys.modules"}
         elif isinstance(node, ast.Import):
-            yield from (each.name for each in node.names if each.name.split(".")[0] in MODULES)
-        # Imports with dots are of the package itself.
+            yield from (name.name for name in node.names if name.name.split(".")[0] in MODULES)
+        # Imports with leading dots are of the package itself.
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from [node.module] if node.module.split(".")[0] in MODULES else []
-            names = {f"{node.module}.{each.name}" for each in node.names}
+            names = {f"{node.module}.{name.name}" for name in node.names}
             yield from names & {"sys.path", "sys.modules"}
 
 
@@ -101,7 +100,7 @@ def test_the_package_does_nothing_that_reviewers_refuse():
     found = {
         (name.removeprefix(PACKAGE), used)
         for name in files
-        for used in looked_at((ROOT / name).read_text("utf-8"))
+        for used in find_checked_names((ROOT / name).read_text("utf-8"))
     }
     assert found == set(ALLOWED)
 
@@ -124,9 +123,9 @@ def test_the_change_log(release, text, said):
 
 def test_the_zip_holds_just_the_package(release, tmp_path, monkeypatch):
     path, extra = tmp_path / "chain_ik.zip", ["core/__pycache__/a.pyc", "notes.txt"]
-    own = [name.removeprefix(PACKAGE) for name in tracked() if name.startswith(PACKAGE)]
+    members = [name.removeprefix(PACKAGE) for name in tracked() if name.startswith(PACKAGE)]
     with zipfile.ZipFile(path, "w") as archive:
-        for name in (*own, "blender_manifest.toml", "LICENSE"):
+        for name in (*members, "blender_manifest.toml", "LICENSE"):
             archive.writestr(name, "")
     assert release.check_zip(path, tracked()) == []
     files = [*tracked(), f"{PACKAGE}core/more.py"]
@@ -140,7 +139,7 @@ def test_the_zip_holds_just_the_package(release, tmp_path, monkeypatch):
     assert "100 is the most" in release.check_zip(path, tracked())[-1]
 
 
-def test_nothing_is_released_that_is_not_committed(release, monkeypatch):
+def test_uncommitted_changes_are_not_released(release, monkeypatch):
     monkeypatch.setattr(release, "git", lambda *arguments: [" M README.md"])
     assert "README.md" in release.check_tree()[0]
     monkeypatch.setattr(release, "git", lambda *arguments: [])

@@ -1,4 +1,4 @@
-"""Environments are made although connections break off; test runs are counted honestly."""
+"""Environments are made although connections break; results of test runs are counted correctly."""
 
 import functools
 import http.server
@@ -18,7 +18,7 @@ TEST = Path(__file__).resolve().parent.parent / "scripts" / "test.py"
 
 @pytest.fixture
 def command_module(monkeypatch, scripts):
-    """scripts/test.py, loaded by its path: the standard library has a module `test` too."""
+    """Load scripts/test.py by its path: the standard library has a module `test` too."""
     spec = importlib.util.spec_from_file_location("chain_ik_test_command", TEST)
     module = importlib.util.module_from_spec(spec)
     # Dataclasses look their module up by name.
@@ -93,11 +93,11 @@ GOOD = [
 
 
 @pytest.mark.parametrize("line", BAD)
-def test_a_complaint_is_found_with_what_follows_it(line):
+def test_a_complaint_is_found_with_the_next_line(line):
     assert complaints([*GOOD, line, "the cause"]) == [f"{line}\nthe cause"]
 
 
-def test_what_blender_always_prints_is_no_complaint():
+def test_usual_output_of_blender_is_not_a_complaint():
     assert complaints(GOOD) == []
 
 
@@ -105,14 +105,14 @@ WHEEL = "tiny_thing-1.0-py3-none-any.whl"
 
 
 class BreakingIndex(http.server.SimpleHTTPRequestHandler):
-    """An index on this machine that sends half of a wheel before it breaks off."""
+    """A local index that sends half of a wheel before it breaks the connection."""
 
     broken_calls = 0
     calls = 0
 
     def copyfile(self, source, outputfile):
         data, kind = source.read(), type(self)
-        # A call of pip asks for the list once, and newer versions five times more for the wheel.
+        # A call of pip requests the list once; newer versions request the wheel five more times.
         kind.calls += not self.path.endswith(WHEEL)
         if self.path.endswith(WHEEL) and kind.calls <= kind.broken_calls:
             data = data[: len(data) // 2]
@@ -125,7 +125,7 @@ class BreakingIndex(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def index(tmp_path):
-    """The address of an index with one package, and its handler."""
+    """Start an index with one package; yield its address and its handler."""
     folder = tmp_path / "index" / "tiny-thing"
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
@@ -138,7 +138,7 @@ def index(tmp_path):
         wheel.writestr(f"{info}/RECORD", "")
     handler = type("Handler", (BreakingIndex,), {})
     served = functools.partial(handler, directory=str(tmp_path / "index"))
-    # The list of files is made by the handler.
+    # The handler makes the list of files.
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), served) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}", handler
@@ -147,7 +147,7 @@ def index(tmp_path):
 
 @pytest.fixture
 def install(monkeypatch, tmp_path, index, scripts):
-    """A call of pip that installs the package of the index into the folder it returns."""
+    """Return a function that installs the package of the index with pip, and returns its folder."""
     environment = importlib.import_module("environment")
     monkeypatch.setattr(environment, "FOLDER", tmp_path)
     monkeypatch.setattr(environment, "_WAITS", (0.0, 0.0))
@@ -165,14 +165,14 @@ def install(monkeypatch, tmp_path, index, scripts):
 
 
 @pytest.mark.parametrize("broken", [0, 1, 2])
-def test_a_download_that_breaks_off_is_tried_again(index, install, broken):
+def test_a_download_that_breaks_off_is_repeated(index, install, broken):
     index[1].broken_calls = broken
     folder = install()
     assert (folder / "tiny_thing.py").exists()
     assert list(folder.glob("chain_ik_recipe.txt"))
 
 
-def test_a_download_that_always_breaks_off_says_what_pip_says(index, install):
+def test_a_download_that_always_breaks_off_raises_an_error(index, install):
     index[1].broken_calls = 99
     with pytest.raises(install.error, match="pip could not install made: "):
         install()

@@ -1,4 +1,4 @@
-"""A person whose hips float, with ranges such as people have: what goals in levels pull at."""
+"""A person with floating hips and human joint ranges, for goals with priorities."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from tests.helpers import Array
 
 HEIGHT = 1.7
 WIDE = (178.0, 178.0, 178.0)
-# Name, parent, way from the parent's head, least and greatest turns in degrees; X is the left side.
+# Name, parent, offset from the parent's head, least and greatest turns in degrees; X points left.
 TRUNK = (
     ("hips", "root", (0.0, 0.0, 0.0), (-178.0, -178.0, -178.0), WIDE),
     ("spine", "hips", (0.0, 0.12, 0.0), (-30, -30, -25), (45, 30, 25)),
@@ -37,9 +37,9 @@ FEET = (True, True, False)
 
 @dataclass(frozen=True)
 class Person:
-    """A tree whose first bone floats: its effectors are both feet, then the parts that are pulled.
+    """A tree whose first bone floats; its effectors are both feet, then the parts to pull.
 
-    Heads of bones and ends of effectors are those at rest.
+    Heads of bones and ends of effectors are in the rest pose.
     """
 
     chain: Chain
@@ -49,9 +49,9 @@ class Person:
 
 
 def make_person(*parts: str, floats: bool = True) -> Person:
-    """Return a person who stands, to be pulled at some parts, by default at the left hand.
+    """Return an upright person with effectors on some parts, by default the left hand.
 
-    One whose hips stay has a fixed root.
+    If the person does not float, its root bone is fixed.
     """
     effectors = (*SOLES, *((name, PARTS[name]) for name in parts or ("hand.L",)))
     rows = [("root", "", (0.0, 1.0, 0.0), (-180.0,) * 3, (180.0,) * 3), *TRUNK]
@@ -64,7 +64,7 @@ def make_person(*parts: str, floats: bool = True) -> Person:
     heads = np.array([row[2] for row in rows], dtype=float)
     for bone, parent in enumerate(parents):
         heads[bone] += heads[parent] if parent >= 0 else 0.0
-    ends = np.array([heads[names.index(name)] + way for name, way in effectors])
+    ends = np.array([heads[names.index(name)] + offset for name, offset in effectors])
     count = len(names)
     kinds = (JointKind.FLOATING if floats else JointKind.FIXED, *[JointKind.BALL] * (count - 1))
     low, high = (np.radians([row[column] for row in rows]) for column in (3, 4))

@@ -1,4 +1,4 @@
-"""Start poses and targets that the tests of core share."""
+"""Start poses, targets and measures for the tests of core."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ from tests.helpers import Array, angles_of_ways
 ITERATIVE = (Solver.FABRIK, Solver.CCD, Solver.NEWTON, Solver.FORCE)
 SOLVERS = (Solver.TWO_BONE, *ITERATIVE)
 POSES = ("random", "straight", "folded", "arc", "closed")
-# Every solver, and both ways of more bones: steps of all at once, and from bone to bone.
+# Every solver. For more than two bones: steps of all bones at once, and sweeps from bone to bone.
 EVERY_SOLVER = (
     (2, Solver.TWO_BONE),
     (2, Solver.NEWTON),
@@ -20,12 +20,12 @@ EVERY_SOLVER = (
     (6, Solver.FABRIK),
 )
 
-# Total turn of the arc pose: bent enough to have a side, straight enough to be a limb.
+# Total turn of the arc pose in radians: bent enough to have a side, straight enough for a limb.
 ARC_TURN = np.pi / 3
 
 
 def counts_and_solvers(*counts: int) -> list[tuple[int, Solver]]:
-    """Return the table of bone counts with their solvers; long chains not with CCD, for time."""
+    """Return pairs of bone counts and solvers; CCD only for short chains, because it is slow."""
     return [
         (count, solver)
         for count in counts
@@ -41,12 +41,12 @@ def unit(vector: npt.ArrayLike) -> Array:
 
 
 def random_direction(rng: np.random.Generator) -> Array:
-    """Return a direction, all alike probable."""
+    """Return a direction; all directions have the same probability."""
     return unit(rng.normal(size=3))
 
 
 def random_frame(rng: np.random.Generator) -> Array:
-    """Return three directions at right angles, right-handed, as the columns of a matrix."""
+    """Return a random rotation matrix: three orthogonal directions as its columns."""
     first = random_direction(rng)
     second = unit(np.cross(first, rng.normal(size=3)))
     return np.stack((first, second, np.cross(first, second)), axis=1)
@@ -60,7 +60,7 @@ def turned_about(axis: Array, angle: float) -> Array:
 
 
 def uneven_lengths(count: int, ratio: float, rng: np.random.Generator) -> Array:
-    """Return lengths between 1 and the ratio, both of them among the lengths."""
+    """Return lengths between 1 and the ratio, which contain both bounds."""
     lengths = np.exp(rng.uniform(0.0, np.log(ratio), count)) if ratio > 1.0 else np.ones(count)
     if count > 1 and ratio > 1.0:
         lengths[rng.permutation(count)[:2]] = 1.0, ratio
@@ -89,7 +89,7 @@ def start_joints(pose: str, lengths: Array, rng: np.random.Generator) -> Array:
 
 
 def start_chain(pose: str, count: int, rng: np.random.Generator, ratio: float = 1.0) -> Chain:
-    """Return a chain with a bend direction, so that straight poses have a side, too."""
+    """Return a chain with a bend direction, so that straight poses have a side too."""
     joints = start_joints(pose, uneven_lengths(count, ratio, rng), rng)
     return Chain(joints, bend_direction=random_direction(rng))
 
@@ -100,7 +100,7 @@ def target_at(chain: Chain, distance: float, direction: Array) -> Array:
 
 
 def pole_beside(chain: Chain, target: Array, rng: np.random.Generator) -> Array:
-    """Return a pole well off the line from root to target, where it alone rules the bend."""
+    """Return a pole far enough off the line from root to target to determine the bend."""
     along = unit(target - chain.joint_positions[0])
     aside = unit(np.cross(along, rng.normal(size=3)))
     angle = rng.uniform(np.radians(30.0), np.radians(150.0))
@@ -110,7 +110,7 @@ def pole_beside(chain: Chain, target: Array, rng: np.random.Generator) -> Array:
 def solved(
     chain: Chain, goal: Goal | npt.ArrayLike, solver: Solver, tolerance: float = 1e-6, **options
 ) -> Solution:
-    """Solve for a goal or a target position, to a share of the chain's length."""
+    """Solve for a goal or a target position; the tolerance is a share of the chain's length."""
     if not isinstance(goal, Goal):
         goal = Goal(np.asarray(goal, float))
     tolerance = tolerance * chain.max_reach
@@ -135,6 +135,6 @@ def side_of(joints: Array, target: Array) -> Array:
 
 
 def degrees_past(joints: Array, target: Array, pole: Array) -> float:
-    """Return the angle between the side that a chain bends to and its pole's."""
-    there, wanted = side_of(joints, target), side_of(np.array([joints[0], pole, target]), target)
-    return np.degrees(angles_of_ways(there, wanted))
+    """Return the degrees between the side of a chain's bend and the side of its pole."""
+    side, goal = side_of(joints, target), side_of(np.array([joints[0], pole, target]), target)
+    return np.degrees(angles_of_ways(side, goal))

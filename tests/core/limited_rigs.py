@@ -1,7 +1,7 @@
-"""Limited chains that the tests of core share, and kinematics and limits in other words than ours.
+"""Limited chains for the tests of core, with an independent implementation of their mathematics.
 
-Nothing here calls the package's own mathematics: poses are built with matrices, and how far a turn
-lies outside its range is told from its quaternion.
+Nothing here calls the package's mathematics: poses are built with matrices, and the distance of a
+turn from its range is computed from its quaternion.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Rig:
     """A limited chain at rest, its root at the origin.
 
     Attributes:
-        kinds: One a bone.
-        low: Degrees about X, Y and Z, -inf for no limit, shape (n, 3).
-        high: Shape (n, 3).
-        offsets: How each bone's axes stand in those of the bone before, shape (n, 3, 3).
-        segments: The way to the next bone's head in the bone's own axes, shape (n, 3).
-        mobility: Shape (n, 3).
+        kinds: The kinds of joints, one a bone.
+        low: Least degrees about X, Y and Z, -inf for no limit, shape (n, 3).
+        high: Greatest degrees, inf for no limit, shape (n, 3).
+        offsets: Axes of each bone in those of the previous bone, shape (n, 3, 3).
+        segments: Vectors to the next head in the axes of the bone, shape (n, 3).
+        mobility: Mobility about X, Y and Z, shape (n, 3).
     """
 
     kinds: tuple[core.JointKind, ...]
@@ -56,7 +56,7 @@ class Rig:
         return float(np.linalg.norm(self.segments, axis=1).sum())
 
     def options(self, solver: core.Solver, **settings: object) -> core.SolveOptions:
-        """Return options with a tolerance that is a share of the length."""
+        """Return options; the tolerance is a share of the length."""
         return core.SolveOptions(solver, tolerance=1e-5 * self.length, **settings)
 
     def points(self, rotations: Array) -> Array:
@@ -75,44 +75,44 @@ class Rig:
         return frames
 
     def joints(self, start: Array | None = None) -> core.Joints:
-        """Return the package's record of the joints, started at rest or as told."""
+        """Return the joints as the package's record, by default with the rest pose as start."""
         start = at_rest(len(self.kinds)) if start is None else start
         low, high = np.radians(self.low), np.radians(self.high)
         return core.Joints(self.kinds, self.offsets, start, low, high, self.mobility)
 
     def chain(self, start: Array | None = None) -> core.Chain:
-        """Return the package's record of the chain, started at rest or as told."""
+        """Return the chain as the package's record, by default with the rest pose as start."""
         start = at_rest(len(self.kinds)) if start is None else start
         return core.Chain(self.points(start), joints=self.joints(start))
 
     def chains(self, count: int) -> core.Chains:
-        """Return the chain at rest so many times."""
-        return self.started(np.repeat(at_rest(len(self.kinds))[None], count, axis=0))
+        """Return ``count`` copies of the chain at rest."""
+        return self.with_starts(np.repeat(at_rest(len(self.kinds))[None], count, axis=0))
 
-    def started(self, starts: Array) -> core.Chains:
-        """Return the chain once for each start pose, local rotations wxyz (B, n, 4)."""
+    def with_starts(self, starts: Array) -> core.Chains:
+        """Return copies of the chain with start poses, local rotations wxyz (B, n, 4)."""
         joints = self.chain().as_batch().take(np.zeros(len(starts), dtype=np.int64)).joints
         return core.Chains(self.points(starts), joints=replace(joints, start_wxyz=starts))
 
     def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return random local rotations inside a share of the ranges, wxyz (n, 4)."""
-        return np.array([_some_rotation(self, i, rng, share) for i in range(len(self.kinds))])
+        return np.array([_random_rotation(self, i, rng, share) for i in range(len(self.kinds))])
 
     def violations(self, rotations: Array) -> Array:
-        """Return how far local rotations lie outside of their ranges, radians, shape (n,)."""
+        """Return the radians by which local rotations are out of their ranges, shape (n,)."""
         ranges = np.radians(self.low), np.radians(self.high)
         rows = zip(self.kinds, np.asarray(rotations), *ranges, strict=True)
         return np.array([violation(*row) for row in rows])
 
     def with_mobility(self, mobility: npt.ArrayLike) -> Rig:
-        """Return the rig with bones that turn less readily, shape (n, 3) or (n,)."""
+        """Return the rig with other mobility, shape (n, 3) or (n,)."""
         mobility = np.asarray(mobility, float)
         rows = mobility if mobility.ndim == 2 else np.repeat(mobility[:, None], 3, axis=1)
         return replace(self, mobility=rows)
 
 
 def matrix(wxyz: Array) -> Array:
-    """Return the matrices (..., 3, 3) of quaternions (..., 4), whatever their lengths."""
+    """Return the matrices (..., 3, 3) of quaternions (..., 4) of any length."""
     w, v = wxyz[..., 0, None, None], wxyz[..., 1:]
     cross = np.zeros((*v.shape, 3))
     cross[..., [2, 0, 1], [1, 2, 0]], cross[..., [1, 2, 0], [2, 0, 1]] = v, -v
@@ -130,7 +130,7 @@ def quaternion(turn: Array) -> Array:
 
 
 def multiply(a: Array, b: Array) -> Array:
-    """Return the quaternions (..., 4) that turn by ``b`` first."""
+    """Return the products (..., 4) of quaternions, which turn by ``b`` first."""
     vector = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
     scalar = a[..., :1] * b[..., :1] - (a[..., 1:] * b[..., 1:]).sum(axis=-1, keepdims=True)
     return np.concatenate((scalar, vector), axis=-1)
@@ -149,11 +149,11 @@ def at_rest(count: int) -> Array:
 
 
 def swing_and_twist(wxyz: Array) -> tuple[float, float, float]:
-    """Return X and Z of the swing's vector part, and the twist about Y in radians."""
+    """Return X and Z of the vector part of the swing, and the twist about Y in radians."""
     w, x, y, z = wxyz
     cosine = np.hypot(w, y)
     if cosine == 0.0:
-        # Half a turn is a swing without twist as well as with any other.
+        # A swing of half a turn fits any twist; take zero.
         return x, z, 0.0
     twist = 2.0 * np.arctan2(y, w)
     swing = (w * x + y * z) / cosine, (w * z - x * y) / cosine
@@ -161,7 +161,7 @@ def swing_and_twist(wxyz: Array) -> tuple[float, float, float]:
 
 
 def violation(kind: core.JointKind, wxyz: Array, low: Array, high: Array) -> float:
-    """Return how far a turn lies outside of a joint's ranges, radians."""
+    """Return the radians by which a turn is out of the ranges of a joint."""
     sx, sz, twist = swing_and_twist(wxyz)
     free = FREE_AXES[kind]
     excess = [0.0]
@@ -181,9 +181,9 @@ def violation(kind: core.JointKind, wxyz: Array, low: Array, high: Array) -> flo
 
 
 def _outside(angle: float, low: float, high: float) -> float:
-    # A half turn is as much one way as the other.
-    wound = (angle, angle + 2.0 * np.pi, angle - 2.0 * np.pi)
-    return float(min(max(0.0, low - a, a - high) for a in wound))
+    # The range may be nearer the other way round the circle.
+    turns = (angle, angle + 2.0 * np.pi, angle - 2.0 * np.pi)
+    return float(min(max(0.0, low - a, a - high) for a in turns))
 
 
 def _swing_outside(sx: float, sz: float, low: Array, high: Array) -> float:
@@ -196,7 +196,7 @@ def _swing_outside(sx: float, sz: float, low: Array, high: Array) -> float:
                 excess = _outside(2.0 * np.arcsin(np.clip(part, -1, 1)), low[axis], high[axis])
         return excess
     bound = np.sin(np.abs([(high if sx > 0 else low)[X], (high if sz > 0 else low)[Z]]) / 2.0)
-    # So narrow a range holds its axis: the other one may go to its end.
+    # A range this narrow locks its axis, and the other axis has its whole range.
     if (bound < LOCKED_WIDTH).any():
         excess_x, excess_z = max(0.0, abs(sx) - bound[0]), max(0.0, abs(sz) - bound[1])
         return float(2.0 * max(excess_x, excess_z))
@@ -206,7 +206,7 @@ def _swing_outside(sx: float, sz: float, low: Array, high: Array) -> float:
     return float(2.0 * (np.arcsin(min(size, 1.0)) - np.arcsin(min(size / outside, 1.0))))
 
 
-def _some_rotation(rig: Rig, bone: int, rng: np.random.Generator, share: float) -> Array:
+def _random_rotation(rig: Rig, bone: int, rng: np.random.Generator, share: float) -> Array:
     kind = rig.kinds[bone]
     low = np.radians(np.maximum(rig.low[bone], -170.0))
     high = np.radians(np.minimum(rig.high[bone], 170.0))
@@ -219,7 +219,7 @@ def _some_rotation(rig: Rig, bone: int, rng: np.random.Generator, share: float) 
         turn = np.array([np.cos(swing / 2.0), x * across, 0.0, z * across])
         if swing >= np.pi:
             continue
-        # The edge of a quarter of an ellipse is told by sines: nearer than its half axes.
+        # Limits of swings bound sines of half angles, so the edge is nearer than in angles.
         turn = multiply(turn, about(Y, y))
         inner = share if kind <= 1 else 1.0
         if violation(kind, turn, inner * low, inner * high + 1e-9 * (kind <= 1)) <= 0.0:
@@ -237,11 +237,11 @@ def make_rig(
     """Return a rig of bones along Y.
 
     Args:
-        bones: Kind and ranges in degrees of each, in the order of its free axes; none for none.
-        lengths: Of the bones; 1 for all by default.
-        bends: Rest turns of each bone in the one before: axis and degrees.
-        astray: How far the next head lies from the tail, a share of the length.
-        seed: For what is astray.
+        bones: Kind and ranges in degrees of each bone, in the order of its free axes; or none.
+        lengths: Lengths of the bones, 1 by default.
+        bends: Axis and degrees of each bone's turn at rest relative to the previous bone.
+        astray: Greatest shift of the next head from the tail on an axis, a share of the length.
+        seed: Seed of these random shifts.
     """
     count = len(bones)
     low, high = np.full((count, 3), -np.inf), np.full((count, 3), np.inf)
@@ -249,7 +249,7 @@ def make_rig(
         for axis, edges in zip(FREE_AXES[kind], ranges, strict=bool(ranges)):
             low[i, axis], high[i, axis] = edges
     sizes = np.ones(count) if lengths is None else np.array(lengths, float)
-    away = astray * np.random.default_rng(seed).uniform(-1.0, 1.0, (count, 3))
+    shifts = astray * np.random.default_rng(seed).uniform(-1.0, 1.0, (count, 3))
     offsets = np.tile(np.eye(3), (count, 1, 1))
     for i, (axis, angle) in enumerate(bends or ()):
         offsets[i] = turned_about(np.eye(3)[axis], np.radians(angle))
@@ -258,7 +258,7 @@ def make_rig(
         low,
         high,
         offsets,
-        sizes[:, None] * (np.array([0.0, 1.0, 0.0]) + away),
+        sizes[:, None] * (np.array([0.0, 1.0, 0.0]) + shifts),
         np.ones((count, 3)),
     )
 
@@ -266,7 +266,7 @@ def make_rig(
 K = core.JointKind
 THIRTY = ((-30, 30), (-20, 20), (-30, 30))
 RIGS: dict[str, Callable[[], Rig]] = {
-    # The issue's own.
+    # The rigs that the issue names.
     "arm": lambda: make_rig(
         [
             (K.BALL, ((-90, 90), (-60, 60), (-90, 90))),
@@ -296,7 +296,7 @@ RIGS: dict[str, Callable[[], Rig]] = {
         ],
         (0.05, 1.0, 0.6, 0.45),
     ),
-    # Others.
+    # Other rigs.
     "mixed_lengths": lambda: make_rig(
         [
             (K.BALL, ((-60, 80), (-30, 30), (-45, 70))),
@@ -338,33 +338,33 @@ RIGS: dict[str, Callable[[], Rig]] = {
 
 
 def knee() -> Rig:
-    """Return a leg: its knee turns 0 to 150 degrees, its rest bent the other way by a few."""
+    """Return a leg whose knee turns by 0 to 150 degrees, and is at rest bent 5 the other way."""
     return make_rig([(K.BALL, ()), (K.HINGE_X, ((0, 150),))], bends=((X, 0), (X, -5)))
 
 
 def targets_of(rig: Rig, count: int, rng: np.random.Generator, share: float = 0.8) -> Array:
-    """Return points that poses inside the ranges reach, shape (count, 3)."""
+    """Return tips of random poses inside the ranges, shape (count, 3)."""
     return np.array([rig.points(rig.some_rotations(rng, share))[-1] for _ in range(count)])
 
 
 def poles_of(rig: Rig, count: int, rng: np.random.Generator) -> Array:
-    """Return points all round the rig."""
+    """Return points in random directions from the root."""
     return 1.5 * rig.length * unit(rng.normal(size=(count, 3)))
 
 
 def poles_beside(targets: Array, length: float, rng: np.random.Generator) -> Array:
-    """Return points at right angles from the middles of the ways to targets: sides that count."""
+    """Return points beside the middles of lines from the root to targets, at right angles."""
     aside = unit(np.cross(targets, rng.normal(size=targets.shape)))
     return targets / 2.0 + length * aside
 
 
 def misses(rig: Rig, solutions: core.Solutions | Sequence[core.Solution], targets: Array) -> Array:
-    """Return the ways from the posed tips to the targets, shares of the length."""
+    """Return the distances of the posed tips from the targets, as shares of the length."""
     turns = np.array([solution.local_rotations_wxyz for solution in solutions])
     tips = rig.points(turns)[:, -1]
     return np.linalg.norm(tips - targets, axis=1) / rig.length
 
 
 def worst_violation(rig: Rig, solutions: core.Solutions | Sequence[core.Solution]) -> float:
-    """Return the largest of all violations, radians."""
+    """Return the largest of all violations in radians."""
     return max(float(rig.violations(s.local_rotations_wxyz).max()) for s in solutions)

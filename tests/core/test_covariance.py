@@ -1,4 +1,4 @@
-"""Moved, mirrored or scaled as a whole, the answer moves along; solved again, nothing moves."""
+"""Solutions move with a problem that is moved, mirrored or scaled; solved again, nothing moves."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,13 @@ from blender_ik_addon.core.algebra import rotation
 from tests.core import chains
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
-# Shares of the full reach: folded or nearly so, comfortable, nearly straight, too far.
+# Distances of targets, shares of the full reach: folded, comfortable, nearly straight, too far.
 SHARES_OF_LENGTH = (0.15, 0.6, 0.95, 1.4)
 TOLERANCE = 1e-9
-# Rounding may stop one sweep earlier or later; two poses that are both right to the tolerance
-# may lie this many tolerances apart, a share of the length.
+# Rounding may stop the sweeps one earlier or later: two poses that both meet the tolerance may
+# differ by 1000 tolerances, a share of the length.
 SAME_POSE = 1e3 * TOLERANCE
-# Directions of sides come out of small parts of the joints.
+# Directions of sides are computed from small differences of the joints' coordinates.
 SAME_ROTATION = 1e-5
 every_solver = pytest.mark.parametrize(("count", "solver"), chains.EVERY_SOLVER)
 
@@ -65,14 +65,14 @@ def problems(count, pose):
         target = chains.target_at(chain, share * chain.max_reach, chains.random_direction(rng))
         yield chain, Goal(target)
         yield chain, Goal(target, chains.pole_beside(chain, target, rng), 0.4)
-    # The swing of half a turn has no axis of its own: it is made in the plane of the bend.
+    # A swing of half a turn has no unique axis: it turns in the plane of the bend.
     joints = chain.joint_positions
     for toward in (0.8, -0.8) if pose == "arc" else ():
         yield chain, Goal(joints[0] + toward * (joints[-1] - joints[0]))
 
 
 def solve_both(chain, goal, motion, solver, **options):
-    """Return the solution of the problem, of the moved problem, and the moved chain."""
+    """Return the solutions of the problem and of the moved problem, and the moved chain."""
     tolerance = TOLERANCE * chain.max_reach
     moved = motion.chain(chain)
     before = SolveOptions(solver=solver, tolerance=tolerance, **options)
@@ -90,7 +90,7 @@ def assert_moves_along(chain, goal, motion, solver, **options):
     assert moved.status == plain.status
 
 
-# What folds exactly, or closes, has as many mirror images as planes through its line.
+# A pose that folds exactly or closes has a mirror image in every plane through its line.
 @pytest.mark.parametrize(
     ("kind", "pose"),
     [
@@ -99,14 +99,14 @@ def assert_moves_along(chain, goal, motion, solver, **options):
     ],
 )
 @every_solver
-def test_the_answer_moves_along(count, solver, kind, pose):
+def test_the_solution_moves_with_the_problem(count, solver, kind, pose):
     rng = make_rng(1)
     for chain, goal in problems(count, pose):
         assert_moves_along(chain, goal, MOTIONS[kind](rng), solver)
 
 
 @every_solver
-def test_flips_and_bones_turn_along(count, solver):
+def test_flips_and_bones_turn_with_the_problem(count, solver):
     rng = make_rng(4)
     for chain, goal in problems(count, "arc"):
         assert_moves_along(chain, goal, mirror(rng), solver, use_flip_bend=True)
@@ -119,8 +119,8 @@ def test_flips_and_bones_turn_along(count, solver):
 
 
 @every_solver
-def test_a_power_of_two_scales_the_answer_to_the_last_bit(count, solver):
-    # The root at the origin, so that nothing is rounded when the chain is moved there.
+def test_a_power_of_two_scales_the_solution_to_the_last_bit(count, solver):
+    # With the root at the origin nothing is rounded when the solver moves the chain there.
     for chain, goal in problems(count, "arc"):
         at_origin = Motion(np.eye(3), -chain.joint_positions[0])
         chain, goal = at_origin.chain(chain), at_origin.goal(goal)
@@ -130,23 +130,23 @@ def test_a_power_of_two_scales_the_answer_to_the_last_bit(count, solver):
         assert scaled.iterations == plain.iterations
 
 
-# From the dead zone's edge (0) to full reach (1), and beyond both; at the edges themselves rounding
-# decides between the closed form of the closest pose and a pose bent within the tolerance.
+# From the dead zone's edge (0) to full reach (1), and beyond both; exactly at the edges rounding
+# chooses the closed form of the closest pose, or a pose bent within the tolerance.
 SHARES_OF_REACH = (-0.2, 0.02, 0.15, 0.6, 0.95, 1.4)
-# The effector lies within the tolerance of the target, and the chain turns by as much to aim at
-# it: for a target at 1/50 of the length by 50 times the tolerance, as an angle.
+# The effector is within the tolerance of the target, and a second solve turns the chain by this
+# error: for a target at 1/50 of the length, by 50 times the tolerance as an angle.
 STILL = 100.0 * TOLERANCE
-# Where the pose is nearly straight, the side of its bend is a small part of the joints' numbers.
+# In a nearly straight pose the side of the bend is a small difference of the joints' coordinates.
 NOT_TURNED = 1e-4
 
 
-def again(chain, solution):
-    """Return the chain with the solution as its start pose."""
+def restart_from(chain, solution):
+    """Return the chain with a solution as its start pose."""
     return Chain(solution.joint_positions, chain.bend_direction)
 
 
 def goals(chain, rng):
-    """Yield goals near and far, with a pole and without one."""
+    """Yield goals near and far, with and without a pole."""
     for share in SHARES_OF_REACH:
         distance = chain.min_reach + share * (chain.max_reach - chain.min_reach)
         if distance > 0.0:
@@ -160,21 +160,21 @@ def goals(chain, rng):
 def test_a_solved_chain_stays_where_it_is(count, solver, pose):
     rng = make_rng(count)
     chain = chains.start_chain(pose, count, rng, ratio=4.0 if pose in ("random", "arc") else 1.0)
-    still = STILL * chain.max_reach
+    distance = STILL * chain.max_reach
     for goal in goals(chain, rng):
         first = chains.solved(chain, goal, solver, TOLERANCE)
-        standing = again(chain, first)
-        second = chains.solved(standing, goal, solver, TOLERANCE)
-        assert_positions_close(second.joint_positions, first.joint_positions, still)
+        restarted = restart_from(chain, first)
+        second = chains.solved(restarted, goal, solver, TOLERANCE)
+        assert_positions_close(second.joint_positions, first.joint_positions, distance)
         assert second.status == first.status
         assert second.iterations == 0
         if pose == "arc" and first.is_converged:
-            # Joints on one line would not tell which way the chain was turned about it.
-            nothing = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-            assert_rotations_close(bone_rotations(standing, second), nothing, NOT_TURNED)
+            # Joints on one line would not show the turn of the chain about this line.
+            unturned = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+            assert_rotations_close(bone_rotations(restarted, second), unturned, NOT_TURNED)
     for _ in range(10):
-        standing = again(chain, chains.solved(standing, goal, solver, TOLERANCE))
-    assert_positions_close(standing.joint_positions, first.joint_positions, still)
+        restarted = restart_from(chain, chains.solved(restarted, goal, solver, TOLERANCE))
+    assert_positions_close(restarted.joint_positions, first.joint_positions, distance)
 
 
 @pytest.mark.parametrize(("use_flip", "angle"), [(True, 0.0), (False, 1.0), (True, -2.0)])
@@ -182,7 +182,7 @@ def test_a_solved_chain_stays_where_it_is(count, solver, pose):
 def test_a_chain_that_keeps_its_start_stays_on_its_side_of_a_pole(count, solver, use_flip, angle):
     chain = chains.start_chain("random", count, make_rng(count))
     along, aside, _ = chains.random_frame(make_rng(count + 1)).T
-    target, kept = (
+    target, options = (
         chains.target_at(chain, 0.7 * chain.max_reach, along),
         {"use_flip_bend": use_flip},
     )
@@ -191,13 +191,13 @@ def test_a_chain_that_keeps_its_start_stays_on_its_side_of_a_pole(count, solver,
             chain, 2.0 * chain.max_reach, np.cos(off) * along + np.sin(off) * aside
         )
         goal = Goal(target, pole, angle)
-        first = chains.solved(chain, goal, solver, TOLERANCE, keeps_start=True, **kept)
+        first = chains.solved(chain, goal, solver, TOLERANCE, keeps_start=True, **options)
         second = chains.solved(
-            again(chain, first), goal, solver, TOLERANCE, keeps_start=True, **kept
+            restart_from(chain, first), goal, solver, TOLERANCE, keeps_start=True, **options
         )
-        still = STILL * chain.max_reach
-        assert_positions_close(second.joint_positions, first.joint_positions, still)
-    # A pole well beside the line alone tells the side, as it does from any other start.
-    keyed = chains.solved(chain, goal, solver, TOLERANCE, **kept)
-    sides = [chains.unit(chains.side_of(each.joint_positions, target)) for each in (first, keyed)]
+        distance = STILL * chain.max_reach
+        assert_positions_close(second.joint_positions, first.joint_positions, distance)
+    # A pole far beside the line determines the side alone, whatever the start pose is.
+    keyed = chains.solved(chain, goal, solver, TOLERANCE, **options)
+    sides = [chains.unit(chains.side_of(one.joint_positions, target)) for one in (first, keyed)]
     assert_positions_close(*sides, NOT_TURNED)

@@ -1,4 +1,4 @@
-"""Many chains at once, with joints and without: each comes out as alone, whatever is beside it."""
+"""A chain in a batch gets the pose that it gets alone, with joints and without."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ CHAINS = 12
 
 
 def problems(count, pose, *, ratio=3.0, seed=0):
-    """Return chains with targets and poles all round: near, far, and out of reach."""
+    """Return chains with targets and poles in all directions: near, far, and out of reach."""
     rng = make_rng(100 * count + seed)
     chains = [start_chain(pose, count, rng, ratio) for _ in range(CHAINS)]
     reach = np.array([chain.max_reach for chain in chains])
@@ -34,19 +34,19 @@ def stacked(chains):
     return core.Chains(np.array([chain.joint_positions for chain in chains]), np.array(bends))
 
 
-def assert_agree(chain, goal, options, beside):
-    """Assert that a single solve gives what one of a batch does."""
+def assert_agree(chain, goal, options, in_batch):
+    """Assert that a single solve gives the same solution as a batch."""
     alone = core.solve(chain, goal, options)
-    # Conjugate ways carry rounding on from iteration to iteration.
+    # Conjugate directions pass rounding errors from iteration to iteration.
     agrees = 10.0 * AGREES if options.solver is core.Solver.FORCE else AGREES
     tolerance = agrees * chain.max_reach
     np.testing.assert_allclose(
-        beside.joint_positions, alone.joint_positions, rtol=0.0, atol=tolerance
+        in_batch.joint_positions, alone.joint_positions, rtol=0.0, atol=tolerance
     )
-    turns = beside.chain_rotation_wxyz, alone.chain_rotation_wxyz
+    turns = in_batch.chain_rotation_wxyz, alone.chain_rotation_wxyz
     np.testing.assert_allclose(*turns, rtol=0.0, atol=AGREES)
-    assert beside.residual == pytest.approx(alone.residual, rel=0.0, abs=tolerance)
-    assert (beside.iterations, beside.status) == (alone.iterations, alone.status)
+    assert in_batch.residual == pytest.approx(alone.residual, rel=0.0, abs=tolerance)
+    assert (in_batch.iterations, in_batch.status) == (alone.iterations, alone.status)
 
 
 @pytest.mark.parametrize("compiled", [MAX_CHAINS_IN_FLOATS, CHAINS])
@@ -58,7 +58,7 @@ def assert_agree(chain, goal, options, beside):
         *((3, core.Solver.FABRIK, 1.0), (3, core.Solver.CCD, 0.0)),
     ],
 )
-def test_a_pose_is_the_same_to_the_last_digit_whoever_is_asked_for(count, solver, weight, compiled):
+def test_a_pose_is_the_same_to_the_last_digit_in_any_batch(count, solver, weight, compiled):
     chains, targets, poles = problems(count + (weight > 0.0), "random")
     turns = unit(make_rng(6).normal(size=(CHAINS, 4)))
     flips, soft = np.arange(CHAINS) % 3 == 0, np.linspace(0.0, 0.1, CHAINS)
@@ -72,18 +72,18 @@ def test_a_pose_is_the_same_to_the_last_digit_whoever_is_asked_for(count, solver
             soft_distance=soft[rows],
             orient_weight=weight,
         )
-        some = batch.take(rows)
-        solutions = core.solve_batch(some, goals, options)
-        return solutions, core.bone_rotations(some, solutions)
+        part = batch.take(rows)
+        solutions = core.solve_batch(part, goals, options)
+        return solutions, core.bone_rotations(part, solutions)
 
     whole, rotations = solve_rows(np.arange(compiled))
     order = make_rng(3).permutation(compiled)
     for size in (1, 2, 5):
         for rows in np.array_split(order, compiled // size)[:4]:
-            found, turned = solve_rows(rows)
-            np.testing.assert_array_equal(found.joint_positions, whole.joint_positions[rows])
-            np.testing.assert_array_equal(found.residual, whole.residual[rows])
-            np.testing.assert_array_equal(found.iterations, whole.iterations[rows])
+            part, turned = solve_rows(rows)
+            np.testing.assert_array_equal(part.joint_positions, whole.joint_positions[rows])
+            np.testing.assert_array_equal(part.residual, whole.residual[rows])
+            np.testing.assert_array_equal(part.iterations, whole.iterations[rows])
             np.testing.assert_array_equal(turned, rotations[rows])
 
 
@@ -99,12 +99,12 @@ def test_forces_pose_some_of_the_chains_as_all_of_them_together(rows):
     whole = core.solve_batch(batch, core.Goals(targets), options)
     some = core.solve_batch(batch.take(rows), core.Goals(targets[rows]), options)
     assert np.abs(some.joint_positions - whole.joint_positions[rows]).max() <= 1e-9
-    # Compiled under one gravity, solved under another one.
+    # Compile with one gravity, solve with another.
     aside = np.tile([1.0, 0.0, 0.0], (CHAINS, 1))
     moved = replace(batch, forces=core.Forces(forces.stiffness, forces.masses, aside))
-    found = core.solve_batch(moved, core.Goals(targets), options).joint_positions
+    expected = core.solve_batch(moved, core.Goals(targets), options).joint_positions
     some = core.solve_batch(batch.take(rows).under(aside[rows]), core.Goals(targets[rows]), options)
-    assert np.abs(some.joint_positions - found[rows]).max() <= 1e-9
+    assert np.abs(some.joint_positions - expected[rows]).max() <= 1e-9
 
 
 @pytest.mark.parametrize(
@@ -132,19 +132,19 @@ def test_a_batch_gives_what_single_solves_give_and_settings_may_differ_by_chain(
         solutions = core.solve_batch(batch, goals, core.SolveOptions(solver, **settings, **shared))
         rotations = core.bone_rotations(batch, solutions)
         for i, chain in enumerate(chains):
-            own = {name: values[i].item() for name, values in settings.items()}
-            options = core.SolveOptions(solver, **own, **shared)
+            row = {name: values[i].item() for name, values in settings.items()}
+            options = core.SolveOptions(solver, **row, **shared)
             pole, turn = (
-                None if each is None else each[i] for each in (goals.pole_position, turns)
+                None if rows is None else rows[i] for rows in (goals.pole_position, turns)
             )
             goal = core.Goal(targets[i], pole, 0.3, turn)
             assert_agree(chain, goal, options, solutions[i])
             if pose != "folded":
-                # Turning a segment over has no shortest way; there the last digit decides.
+                # A swing of half a turn has no shortest direction; the last digit chooses one.
                 expected = core.bone_rotations(chain, core.solve(chain, goal, options))
                 assert np.abs((rotations[i] * expected).sum(axis=1)).min() >= 1.0 - 1e-9
         if count == 2 and not is_turned:
-            assert core.Status.SOFTENED in {each.status for each in solutions}
+            assert core.Status.SOFTENED in {solution.status for solution in solutions}
 
 
 def test_options_per_unit_are_options_with_other_distances():
@@ -152,20 +152,20 @@ def test_options_per_unit_are_options_with_other_distances():
         solver=core.Solver.FABRIK, iterations=np.array([3, 7]), tolerance=0.1, soft_distance=0.4
     )
     unit_sizes = np.array([2.0, 0.5])
-    found = options.per_unit(unit_sizes)
-    np.testing.assert_array_equal(found.tolerance, [0.05, 0.2])
-    np.testing.assert_array_equal(found.soft_distance, [0.2, 0.8])
-    same = replace(found, tolerance=0.1, soft_distance=0.4, iterations=3)
+    scaled = options.per_unit(unit_sizes)
+    np.testing.assert_array_equal(scaled.tolerance, [0.05, 0.2])
+    np.testing.assert_array_equal(scaled.soft_distance, [0.2, 0.8])
+    same = replace(scaled, tolerance=0.1, soft_distance=0.4, iterations=3)
     assert same == replace(options, iterations=3)
 
 
-def test_no_chains_are_no_work():
+def test_an_empty_batch_has_no_solutions():
     solutions = core.solve_batch(core.Chains(np.zeros((0, 3, 3))), core.Goals(np.zeros((0, 3))))
     assert len(solutions) == 0
 
 
-# Rig, solver, seed, pole: there are targets and poles among these where two poses are as good as
-# each other, so that the last digit chooses.
+# Rig, solver, seed, pole: for some of these targets and poles two poses are equally good, and the
+# last digit chooses.
 FORKS = (
     ("one_limit_swing", core.Solver.NEWTON, 2, True),
     ("tail", core.Solver.NEWTON, 1, False),
@@ -173,10 +173,10 @@ FORKS = (
     ("arm", core.Solver.FABRIK, 7, True),
     ("arm", core.Solver.CCD, 7, True),
 )
-# A share of the length.
-ALIKE = 1e-9
-# What rounding makes of some ten iterations, as the sine of half an angle squared.
-ALIKE_ALONE = 1e-8
+# The largest distance of joints, a share of the length.
+SAME_JOINTS = 1e-9
+# The rounding error of some ten iterations, as the squared sine of half an angle.
+SAME_TURNS = 1e-8
 BALL = (K.BALL, ((10, 60), (-90, 90), (-30, 30)))
 WITHOUT_REST = [(K.BALL, ()), (K.SWING, ((-10, 20), (5, 80))), BALL]
 
@@ -195,54 +195,54 @@ def test_some_of_the_chains_are_posed_as_all_of_them_together(name, solver, seed
             goals = core.Goals(targets[rows], None if poles is None else poles[rows])
             some = core.solve_batch(chains.take(rows), goals, options).joint_positions
             off = np.abs(some - whole[rows]).max() / rig.length
-            assert off <= ALIKE, f"chains {rows} of {count} are {off:.2g} elsewhere"
+            assert off <= SAME_JOINTS, f"chains {rows} of {count} are {off:.2g} elsewhere"
 
 
 @pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
 @pytest.mark.parametrize("name", ["arm", "ten_hinges", "mixed_lengths", "ranges without rest"])
-def test_a_chain_alone_turns_as_side_by_side(name, has_pole):
+def test_a_chain_alone_turns_as_in_a_batch(name, has_pole):
     rig, rng = make_rig(WITHOUT_REST) if name not in RIGS else RIGS[name](), make_rng(81)
     targets = targets_of(rig, 12, rng)
     poles = poles_beside(targets, rig.length, rng) if has_pole else [None] * 12
     options = core.SolveOptions(tolerance=1e-5 * rig.length)
     goals = core.Goals(targets, poles if has_pole else None)
     together = core.solve_batch(rig.chains(12), goals, options)
-    for target, pole, beside in zip(targets, poles, together, strict=True):
+    for target, pole, in_batch in zip(targets, poles, together, strict=True):
         alone = core.solve(rig.chain(), core.Goal(target, pole), options)
-        cosine = (alone.local_rotations_wxyz * beside.local_rotations_wxyz).sum(axis=1)
-        assert np.abs(np.abs(cosine) - 1.0).max() <= ALIKE_ALONE
+        cosine = (alone.local_rotations_wxyz * in_batch.local_rotations_wxyz).sum(axis=1)
+        assert np.abs(np.abs(cosine) - 1.0).max() <= SAME_TURNS
 
 
 @pytest.mark.parametrize("solver", [core.Solver.NEWTON, core.Solver.FABRIK, core.Solver.CCD])
 @pytest.mark.parametrize(("name", "has_pole"), [("arm", True), ("spider_leg", False)])
-def test_few_chains_of_which_some_are_stopped_by_limits_are_posed_as_each_alone(
+def test_chains_of_a_small_batch_with_some_held_by_limits_are_posed_as_alone(
     name, solver, has_pole
 ):
     rig, rng = RIGS[name](), make_rng(85)
     targets = targets_of(rig, 5, rng)
-    # Too far, and too near for the limits.
+    # One target is too far, and one too near for the limits.
     targets[1] *= 3.0
     targets[3] *= 0.02
     goals, chains = core.Goals(targets, poles_of(rig, 5, rng) if has_pole else None), rig.chains(5)
     options = core.SolveOptions(solver=solver)
     together = core.solve_batch(chains, goals, options)
     assert len(set(together.statuses)) > 1
-    for row, beside in enumerate(together):
+    for row, in_batch in enumerate(together):
         rows = np.array([row])
         (alone,) = core.solve_batch(chains.take(rows), goals.take(rows), options)
-        np.testing.assert_array_equal(beside.joint_positions, alone.joint_positions)
-        np.testing.assert_array_equal(beside.local_rotations_wxyz, alone.local_rotations_wxyz)
-        np.testing.assert_array_equal(beside.holds, alone.holds)
-        assert (beside.iterations, beside.status) == (alone.iterations, alone.status)
+        np.testing.assert_array_equal(in_batch.joint_positions, alone.joint_positions)
+        np.testing.assert_array_equal(in_batch.local_rotations_wxyz, alone.local_rotations_wxyz)
+        np.testing.assert_array_equal(in_batch.holds, alone.holds)
+        assert (in_batch.iterations, in_batch.status) == (alone.iterations, alone.status)
 
 
 @pytest.mark.parametrize("name", LIMITED)
-def test_trees_that_limits_hold_back_are_posed_as_if_no_others_were_solved_with_them(name):
-    """To the last digit: a tree that is held back takes it on into a pose that can be seen."""
+def test_trees_that_limits_hold_back_are_posed_as_if_each_were_alone(name):
+    """Equal to the last digit: where limits hold a tree back, a difference can grow visible."""
     rig, rng = TREES[name](), make_rng(3)
     count, (roots, reaches) = 12, map(np.array, zip(*rig.reaches, strict=True))
-    ways = unit(rng.normal(size=(count, len(roots), 3))) * reaches[:, None]
-    goals = core.Goals(roots + rng.uniform(0.4, 1.2, (count, 1, 1)) * ways)
+    offsets = unit(rng.normal(size=(count, len(roots), 3))) * reaches[:, None]
+    goals = core.Goals(roots + rng.uniform(0.4, 1.2, (count, 1, 1)) * offsets)
     chains, options = rig.trees(count), options_for(rig)
     whole = core.solve_batch(chains, goals, options).local_rotations_wxyz
     for rows in (*np.arange(4)[:, None], np.arange(3, 8)):

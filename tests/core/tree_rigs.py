@@ -1,4 +1,4 @@
-"""Trees that the tests of core share, and their kinematics in other words than the package's."""
+"""Trees for the tests of core, with an independent implementation of their kinematics."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ class TreeRig:
     """A tree at rest.
 
     Attributes:
-        parents: -1 for a bone that hangs on none.
-        heads: At rest, shape (n, 3); the bones' axes are those of the tree's points.
-        effector_bones: One an effector.
-        tips: At rest, shape (E, 3).
-        kinds: One a bone.
-        low: Degrees about X, Y and Z, shape (n, 3).
-        high: Shape (n, 3).
-        unturned: Bones that their parents carry but do not turn.
+        parents: Indices of the bones' parents; -1 for a bone without a parent.
+        heads: Positions at rest, shape (n, 3), in the space of the tree.
+        effector_bones: Indices of the bones that carry effectors.
+        tips: Positions of the effectors at rest, shape (E, 3).
+        kinds: The kinds of joints, one a bone.
+        low: Least degrees about X, Y and Z, shape (n, 3).
+        high: Greatest degrees, shape (n, 3).
+        axes: Rotation matrices of the bones at rest, shape (n, 3, 3).
+        unturned: Indices of the bones that their parents carry but do not turn.
     """
 
     parents: tuple[int, ...]
@@ -40,41 +41,41 @@ class TreeRig:
 
     @property
     def length(self) -> float:
-        """The longest way from a root to an effector along the bones."""
+        """The greatest distance from a root to an effector along the bones."""
         return max(reach for _, reach in self.reaches)
 
     @property
     def reaches(self) -> list[tuple[Array, float]]:
-        """The root of each effector, and the way from there along the bones."""
-        found = []
+        """The root position of each effector, and its distance from there along the bones."""
+        roots = []
         for bone, tip in zip(self.effector_bones, self.tips, strict=True):
             size, point = 0.0, tip
             while bone >= 0:
                 size += float(np.linalg.norm(point - self.heads[bone]))
                 point, bone = self.heads[bone], self.parents[bone]
-            found.append((point, size))
-        return found
+            roots.append((point, size))
+        return roots
 
     def posed(self, rotations: Array) -> tuple[Array, Array]:
-        """Return heads (..., n, 3), effectors (..., E, 3) for local rotations wxyz (..., n, 4)."""
-        # Posed axes are those at rest, turned in them by the bone's own rotation.
+        """Return heads (..., n, 3), effectors (..., E, 3) of local rotations wxyz (..., n, 4)."""
+        # A local rotation turns a bone in its axes at rest; these matrices are in the tree's space.
         turns = self.axes @ matrix(rotations) @ self.axes.transpose(0, 2, 1)
-        heads, wholes = np.empty((*turns.shape[:-2], 3)), np.empty_like(turns)
+        heads, whole_turns = np.empty((*turns.shape[:-2], 3)), np.empty_like(turns)
         for bone, parent in enumerate(self.parents):
             turn = turns[..., bone, :, :]
             if parent < 0:
-                heads[..., bone, :], wholes[..., bone, :, :] = self.heads[bone], turn
+                heads[..., bone, :], whole_turns[..., bone, :, :] = self.heads[bone], turn
                 continue
-            above = wholes[..., parent, :, :]
-            way = above @ (self.heads[bone] - self.heads[parent])
-            heads[..., bone, :] = heads[..., parent, :] + way
-            wholes[..., bone, :, :] = turn if bone in self.unturned else above @ turn
+            above = whole_turns[..., parent, :, :]
+            offset = above @ (self.heads[bone] - self.heads[parent])
+            heads[..., bone, :] = heads[..., parent, :] + offset
+            whole_turns[..., bone, :, :] = turn if bone in self.unturned else above @ turn
         on = list(self.effector_bones)
-        ways = np.einsum("...nij,nj->...ni", wholes[..., on, :, :], self.tips - self.heads[on])
-        return heads, heads[..., on, :] + ways
+        tips = np.einsum("...nij,nj->...ni", whole_turns[..., on, :, :], self.tips - self.heads[on])
+        return heads, heads[..., on, :] + tips
 
     def joints(self, start: Array | None = None) -> Joints:
-        """Return the package's record of the joints."""
+        """Return the joints as the package's record."""
         count = len(self.parents)
         offsets = np.array(
             [
@@ -89,23 +90,22 @@ class TreeRig:
         return Joints(self.kinds, offsets, start, low, high, unturned=self.unturned)
 
     def tree(self, start: Array | None = None, **others: Array) -> Chain:
-        """Return the package's record of the tree, started at rest or as told."""
+        """Return the tree as the package's record, by default with the rest pose as its start."""
         heads, tips = self.posed(at_rest(len(self.parents)) if start is None else start)
         points, joints = np.concatenate((heads, tips)), self.joints(start)
         return Chain(points, topology=self.topology, joints=joints, **others)
 
     @property
     def topology(self) -> Topology:
-        """How the bones hang together, as the package has it."""
         return Topology(self.parents, self.effector_bones)
 
     def trees(self, count: int) -> Chains:
-        """Return the tree at rest so many times."""
-        alike = self.tree().as_batch().take(np.zeros(count, dtype=np.int64))
-        return Chains(alike.joint_positions, topology=alike.topology, joints=alike.joints)
+        """Return ``count`` copies of the tree at rest."""
+        copies = self.tree().as_batch().take(np.zeros(count, dtype=np.int64))
+        return Chains(copies.joint_positions, topology=copies.topology, joints=copies.joints)
 
     def as_rig(self) -> Rig:
-        """Return the bones as those of a limited chain, for what that knows about ranges."""
+        """Return the bones as a limited chain, to use its functions for ranges."""
         count = len(self.parents)
         ones = np.ones((count, 3))
         return Rig(self.kinds, self.low, self.high, np.tile(np.eye(3), (count, 1, 1)), ones, ones)
@@ -116,9 +116,9 @@ class TreeRig:
         return replace(self, low=low, high=high).as_rig().some_rotations(rng, share)
 
     def freed(self) -> TreeRig:
-        """Return the rig with joints that turn as they like."""
-        endless = np.full_like(self.low, np.inf)
-        return replace(self, kinds=(K.BALL,) * len(self.parents), low=-endless, high=endless)
+        """Return the rig with joints without limits."""
+        unlimited = np.full_like(self.low, np.inf)
+        return replace(self, kinds=(K.BALL,) * len(self.parents), low=-unlimited, high=unlimited)
 
     def targets(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return the effectors (E, 3) of a random pose."""
@@ -128,18 +128,18 @@ class TreeRig:
 def tree_of(
     parents: object, heads: Array, effector_bones: object, tips: Array, **others: object
 ) -> Chain:
-    """Return the package's record of a tree."""
+    """Return a tree as the package's record."""
     points = np.concatenate((heads, tips))
     return Chain(points, topology=Topology(parents, effector_bones), **others)
 
 
 def heads_of(solution: Solution) -> Array:
-    """Return the heads (..., n, 3) of a solved tree, or of several."""
+    """Return the heads (..., n, 3) of one or more solved trees."""
     return solution.joint_positions[..., : solution.local_rotations_wxyz.shape[-2], :]
 
 
 def tips_of(solution: Solution) -> Array:
-    """Return the effectors (..., E, 3) of a solved tree, or of several."""
+    """Return the effectors (..., E, 3) of one or more solved trees."""
     return solution.joint_positions[..., solution.local_rotations_wxyz.shape[-2] :, :]
 
 
@@ -148,9 +148,9 @@ def make_tree(
     tips: list[tuple[int, tuple[float, float, float]]],
     limits: list[tuple[JointKind, tuple[tuple[float, float], ...]]] | None = None,
 ) -> TreeRig:
-    """Return a rig from parents and heads, and from the bones and positions of effectors.
+    """Return a rig from parents and heads of bones, and from bones and positions of effectors.
 
-    Bones have their Y axes toward their first child or effector.
+    The Y axis of a bone points to its first child or effector.
     """
     count = len(bones)
     low, high = np.full((count, 3), -np.inf), np.full((count, 3), np.inf)
@@ -171,7 +171,7 @@ def _axes(
     bone: int, parents: tuple[int, ...], heads: Array, on: tuple[int, ...], ends: Array
 ) -> Array:
     points = [heads[i] for i, parent in enumerate(parents) if parent == bone]
-    points += [ends[e] for e, each in enumerate(on) if each == bone]
+    points += [ends[effector] for effector, carrier in enumerate(on) if carrier == bone]
     y = points[0] - heads[bone]
     y /= np.linalg.norm(y)
     x = np.eye(3)[np.argmin(np.abs(y))]
@@ -183,14 +183,14 @@ def _axes(
 def row(
     parent: int, start: Array, step: Array, count: int, first: int
 ) -> tuple[list[tuple[int, tuple]], Array]:
-    """Return bones in a row, numbered from the first, and the end of the last."""
+    """Return bones in a row, with indices from ``first`` on, and the end of the last bone."""
     parents = (parent, *range(first, first + count - 1))
     bones = [(above, tuple(start + i * step)) for i, above in enumerate(parents)]
     return bones, start + count * step
 
 
 def y_tree(trunk: int, left: int, right: int) -> TreeRig:
-    """Return a Y of bones of length 1, moved off its lines a little."""
+    """Return a tree in the shape of a Y with bones of length 1, slightly bent."""
     bones, top = row(-1, np.zeros(3), np.array([0.0, 1.0, 0.0]), trunk, 0)
     tips = []
     for count, side in ((left, 1.0), (right, -1.0)):
@@ -270,5 +270,5 @@ LIMITED = ("humanoid", "spine_with_arms")
 
 
 def options_for(rig: TreeRig, tolerance: float = 1e-6, **others) -> SolveOptions:
-    """Return options with a tolerance as a share of the length."""
+    """Return options; the tolerance is a share of the tree's length."""
     return SolveOptions(tolerance=tolerance * rig.length, **others)

@@ -1,4 +1,4 @@
-"""Every formula of the algebra: the same for floats and arrays, and the laws that it keeps."""
+"""Formulas of the algebra: equal results for floats and arrays, and laws."""
 
 import inspect
 import math
@@ -12,12 +12,12 @@ from blender_ik_addon.core.algebra import angles, arrays, matrices, quaternions,
 from blender_ik_addon.core.algebra.arithmetic import ARRAYS, FLOATS
 from tests.helpers import make_rng
 
-# Zero, what rounding leaves, ordinary numbers; tiny and large ones overflow nowhere.
+# Zero, rounding errors, ordinary numbers; tiny and large numbers overflow nowhere.
 numbers = st.sampled_from([0.0, -0.0, 1.0, -1.0, 0.5, 1e-15, -1e-9]) | st.floats(-10.0, 10.0)
 triples = st.tuples(numbers, numbers, numbers)
 quadruples = st.tuples(numbers, numbers, numbers, numbers)
 BATCH = 5
-few = settings(max_examples=15)
+fewer_examples = settings(max_examples=15)
 
 
 @st.composite
@@ -30,8 +30,8 @@ def directions(draw):
 @st.composite
 def rotations(draw):
     q = draw(quadruples)
-    size = math.sqrt(sum(each * each for each in q))
-    return tuple(each / size for each in q) if size > 1e-6 else (1.0, 0.0, 0.0, 0.0)
+    size = math.sqrt(sum(part * part for part in q))
+    return tuple(part / size for part in q) if size > 1e-6 else (1.0, 0.0, 0.0, 0.0)
 
 
 KINDS = {
@@ -50,7 +50,7 @@ KINDS = {
     "half_turn_axis": st.none(),
 }
 MATRIX = st.tuples(triples, triples, triples)
-# The rows of a positive definite matrix from the diagonal on.
+# The rows of a positive definite matrix, from the diagonal on.
 BESIDE, DIAGONAL = st.floats(-0.5, 0.5), st.floats(2.0, 5.0)
 POSITIVE = st.tuples(DIAGONAL, BESIDE, BESIDE, DIAGONAL, BESIDE, DIAGONAL)
 OWN = {
@@ -66,23 +66,23 @@ OWN = {
 }
 
 
-# Of two sets of angles as near as each other rounding chooses; see the test of what they make.
+# Rounding chooses between two equally near sets of angles; another test checks their rotations.
 CHOOSES = ("to_euler", "to_axis_angle")
 
 
 def formulas():
-    """Return every public function of the four files, found by itself."""
-    found = []
+    """Return every public function of the four modules."""
+    functions = []
     for module in (vectors, quaternions, matrices, angles):
         for name, function in vars(module).items():
             if inspect.isfunction(function) and function.__module__ == module.__name__:
                 if not name.startswith("_") and name not in CHOOSES:
-                    found.append(pytest.param(function, id=f"{module.__name__[-11:]}.{name}"))
-    return found
+                    functions.append(pytest.param(function, id=f"{module.__name__[-11:]}.{name}"))
+    return functions
 
 
 def stacked(rows):
-    """Return what stands in rows of nested tuples as nested tuples of arrays."""
+    """Return rows of nested tuples of numbers as nested tuples of arrays."""
     if rows[0] is None or isinstance(rows[0], str):
         return rows[0]
     if isinstance(rows[0], tuple):
@@ -102,7 +102,7 @@ def sizes(*nested):
 
 
 @pytest.mark.parametrize("formula", formulas())
-@few
+@fewer_examples
 @given(data=st.data())
 def test_a_formula_gives_the_same_for_floats_and_for_arrays(formula, data):
     own = OWN.get(formula.__module__.rsplit(".", 1)[-1], {})
@@ -121,14 +121,14 @@ def test_a_formula_gives_the_same_for_floats_and_for_arrays(formula, data):
         np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12 * scale)
 
 
-# Of bones of a chain: told by chains that are solved alone and side by side.
+# Sums over the bones of a chain: tests of chains alone and in batches compare these.
 SUMS = {"total", "project", "square", "place"}
 
 
 @pytest.mark.parametrize(
     "name", sorted({name for name in vars(type(FLOATS)) if not name.startswith("_")} - SUMS)
 )
-@few
+@fewer_examples
 @given(data=st.data())
 def test_both_arithmetics_agree_where_floats_would_raise(name, data):
     any_number = numbers | st.sampled_from([1e300, -1e300, 5e-324])
@@ -190,20 +190,20 @@ def test_a_positive_system_is_solved(system, x):
 
 
 @pytest.mark.parametrize("order", angles.EULER_ORDERS)
-@few
+@fewer_examples
 @given(q=rotations(), reference=triples)
 def test_angles_of_floats_make_their_rotation(order, q, reference):
     matrix = quaternions.to_matrix(q)
     found = angles.to_euler(FLOATS, matrix, order, reference)
     again = angles.from_euler(FLOATS, found, order)
-    # Beside gimbal lock the angles of a rounded matrix are uncertain.
+    # Near gimbal lock the angles of a rounded matrix are uncertain.
     np.testing.assert_allclose(again, matrix, atol=1e-7)
     axis_angle = angles.to_axis_angle(FLOATS, q, (reference[0], 0.0, 0.6, 0.8))
     again = quaternions.to_matrix(angles.from_axis_angle(FLOATS, axis_angle))
     np.testing.assert_allclose(again, matrix, atol=1e-11)
 
 
-def test_turns_are_read_off_matrices_half_turns_about_each_axis_too():
+def test_turns_are_read_from_matrices_of_half_turns_about_each_axis_too():
     halves = np.moveaxis(np.eye(4), -1, 0)[..., None]
     others = turns.normalize(make_rng(14).normal(size=(200, 4, 1)))
     turn = np.concatenate((halves, others)).repeat(2, axis=2)
@@ -222,25 +222,25 @@ def test_turns_are_read_off_matrices_half_turns_about_each_axis_too():
         (lambda v: arrays.cross(v, v[::-1]), None),
     ],
 )
-def test_what_has_few_calls_for_many_is_what_formulas_tell_of_one(many, one):
+def test_functions_of_many_turns_agree_with_the_formulas_for_one(many, one):
     size = 4 if many in (turns.to_vectors, turns.conjugate) else 3
     drawn = make_rng(15).normal(size=(9, size, 40))
     drawn[0], drawn[1, 0] = 0.0, -1.0
     if size == 4:
         drawn[0, 0] = 1.0
         drawn = turns.normalize(drawn)
-    found, others = many(drawn), drawn[::-1]
+    results, others = many(drawn), drawn[::-1]
     for bone, chain in np.ndindex(9, 40):
         vector = tuple(drawn[bone, :, chain].tolist())
         other = tuple(others[bone, :, chain].tolist())
-        told = vectors.cross(vector, other) if one is None else one(vector)
-        np.testing.assert_allclose(found[bone, :, chain], told, atol=1e-14)
+        expected = vectors.cross(vector, other) if one is None else one(vector)
+        np.testing.assert_allclose(results[bone, :, chain], expected, atol=1e-14)
 
 
-def test_an_inverse_undoes_a_matrix_and_is_zero_where_floats_can_tell_of_none():
+def test_an_inverse_undoes_a_matrix_and_is_zero_where_floats_have_none():
     a = ((0.0, 2.0, 0.5), (1.0, 0.0, 0.0), (0.0, 0.3, 1.0))
     undone = matrices.multiply(matrices.inverse(FLOATS, a), a)
     np.testing.assert_allclose(undone, matrices.IDENTITY, atol=1e-15)
     flat = ((0.0, 0.0, 1.0), (0.0, 2e-313, 0.0), (1.0, 0.0, 0.0))
-    for m, each in ((FLOATS, flat), (ARRAYS, stacked([flat, a]))):
-        assert not sizes(picked(matrices.inverse(m, each), 0)).any()
+    for m, matrix in ((FLOATS, flat), (ARRAYS, stacked([flat, a]))):
+        assert not sizes(picked(matrices.inverse(m, matrix), 0)).any()

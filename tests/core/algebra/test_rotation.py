@@ -1,4 +1,4 @@
-"""Quaternions, matrices, axis-angle and Euler angles: the laws of rotations, no flips on paths."""
+"""Quaternions, matrices, axis-angle and Euler angles: laws of rotations, no flips on paths."""
 
 import itertools
 
@@ -11,16 +11,16 @@ from blender_ik_addon.core.algebra import rotation
 from tests.core.chains import turned_about, unit
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
-# A few roundings of float64 on numbers of size 1.
+# The error of a few float64 operations on numbers of size 1.
 ROUNDING = 1e-14
-# Bones are placed by these rotations, and segments are promised to 1e-9 of the length.
+# These rotations place bones, and the lengths of segments are promised to 1e-9 of the length.
 ACCURATE = 1e-10
 
 component = st.floats(-1.0, 1.0)
 
 
 def vectors(size):
-    """Make directions: also along an axis, nearly so, and with tiny parts."""
+    """Return a strategy for unit vectors, also along axes or nearly so, and with tiny parts."""
     parts = st.lists(component, min_size=size, max_size=size).map(np.array)
     return parts.filter(lambda v: np.linalg.norm(v) > 1e-3).map(unit)
 
@@ -50,25 +50,25 @@ def test_quaternion_to_matrix_and_back_half_turns_too(q):
 
 @given(quaternions, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_shares_of_a_rotation_add_up(q, first, second):
-    # A half turn has two short ways, between which rounding decides.
+    # A half turn has two shortest directions; rounding chooses one.
     assume(abs(q[0]) > 1e-6)
     both = rotation.multiply(rotation.power(q, first), rotation.power(q, second))
     assert_rotations_close(both, rotation.power(q, first + second), 1e-9)
     assert_rotations_close(rotation.power(q, 1.0), q, ROUNDING)
-    # The short way.
+    # The shortest direction.
     angles = [2.0 * np.arccos(min(1.0, abs(each[0]))) for each in (rotation.power(q, first), q)]
     assert angles[0] == pytest.approx(first * angles[1], abs=1e-7)
 
 
 @pytest.mark.parametrize("axis", [*np.eye(3), *-np.eye(3), (0.6, -0.8, 0.0), (-0.6, 0.0, 0.8)])
 @pytest.mark.parametrize("share", [0.3, 0.7, 1.0 / 0.7])
-def test_rounding_does_not_choose_the_way_of_a_half_turn(axis, share):
-    ways = [
+def test_rounding_does_not_choose_the_direction_of_a_half_turn(axis, share):
+    powers = [
         rotation.power(np.array([w, *(side * np.array(axis))]), share)
         for w in (1e-7, 0.0, -0.0, -1e-7)
         for side in (1.0, -1.0)
     ]
-    assert_rotations_close(np.array(ways), np.tile(ways[0], (8, 1)), 1e-6)
+    assert_rotations_close(np.array(powers), np.tile(powers[0], (8, 1)), 1e-6)
 
 
 @given(directions, directions)
@@ -119,7 +119,7 @@ def test_no_rotation_keeps_the_axis_of_the_reference_and_no_axis_is_no_rotation(
 
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
-# Near gimbal lock the angles of a rounded matrix are uncertain, the rotation must not be.
+# Near gimbal lock the angles of a rounded matrix are uncertain; their rotation must not be.
 SAME_ROTATION = 1e-7
 
 angle = st.floats(-np.pi, np.pi)
@@ -127,7 +127,7 @@ angles = st.tuples(angle, angle, angle).map(np.array)
 
 
 def product_of_turns(euler, order):
-    """Return the matrix made of one turn after the other, first axis of the order first."""
+    """Return the matrix of turns one after the other, in the order of the axes."""
     matrix = np.eye(3)
     for name in order:
         axis = "XYZ".index(name)
@@ -153,11 +153,11 @@ def test_each_order_is_the_product_of_its_turns_and_its_angles_make_the_matrix(
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_angles_are_the_nearest_of_all_that_make_the_rotation(order, seed):
+def test_the_angles_are_the_nearest_of_all_that_give_the_rotation(order, seed):
     rng = make_rng(seed)
     euler, reference = rng.uniform(-np.pi, np.pi, 3), rng.uniform(-9.0, 9.0, 3)
     matrix = product_of_turns(euler, order)
-    found = rotation.euler_from_matrix(matrix, order, reference)
+    nearest = rotation.euler_from_matrix(matrix, order, reference)
     middle = middle_axis(order)
     other = euler + np.pi
     other[middle] = np.pi - euler[middle]
@@ -165,9 +165,9 @@ def test_the_angles_are_the_nearest_of_all_that_make_the_rotation(order, seed):
     turns = 2.0 * np.pi * np.array(list(itertools.product(range(-3, 4), repeat=3)))
     candidates = np.concatenate((euler + turns, other + turns))
     least = np.min(np.sum(np.abs(candidates - reference), axis=1))
-    assert np.sum(np.abs(found - reference)) == pytest.approx(least, abs=1e-9)
-    kept = rotation.euler_from_matrix(matrix, order, other)
-    assert_positions_close(kept, other, 1e-8)
+    assert np.sum(np.abs(nearest - reference)) == pytest.approx(least, abs=1e-9)
+    unchanged = rotation.euler_from_matrix(matrix, order, other)
+    assert_positions_close(unchanged, other, 1e-8)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
@@ -178,21 +178,21 @@ def test_gimbal_lock_keeps_the_last_angle_and_the_rotation(order, side):
         euler, reference = rng.uniform(-np.pi, np.pi, 3), rng.uniform(-np.pi, np.pi, 3)
         euler[middle_axis(order)] = side * np.pi / 2.0
         matrix = product_of_turns(euler, order)
-        found = rotation.euler_from_matrix(matrix, order, reference)
+        result = rotation.euler_from_matrix(matrix, order, reference)
         last = "XYZ".index(order[2])
-        assert found[last] == pytest.approx(reference[last], abs=1e-12)
-        assert_positions_close(product_of_turns(found, order), matrix, SAME_ROTATION)
+        assert result[last] == pytest.approx(reference[last], abs=1e-12)
+        assert_positions_close(product_of_turns(result, order), matrix, SAME_ROTATION)
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_angles_stay_beside_the_reference_through_gimbal_lock(order):
+def test_angles_stay_near_the_reference_through_gimbal_lock(order):
     middle = middle_axis(order)
     first, last = "XYZ".index(order[0]), "XYZ".index(order[2])
-    found = np.zeros(3)
+    result = np.zeros(3)
     for value in np.linspace(0.0, np.pi, 501):
         euler = np.zeros(3)
         euler[first], euler[last], euler[middle] = 0.3, -0.2, value
-        before = found if value else euler
-        found = rotation.euler_from_matrix(product_of_turns(euler, order), order, before)
-        assert np.max(np.abs(found - before)) <= 1e-2
-    assert found[middle] == pytest.approx(np.pi)
+        before = result if value else euler
+        result = rotation.euler_from_matrix(product_of_turns(euler, order), order, before)
+        assert np.max(np.abs(result - before)) <= 1e-2
+    assert result[middle] == pytest.approx(np.pi)

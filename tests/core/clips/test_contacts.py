@@ -1,4 +1,4 @@
-"""Contacts found in walks whose contacts are known; feet kept in them do not slide."""
+"""Contacts found in walks with known contacts; feet held in contacts do not slide."""
 
 import numpy as np
 import pytest
@@ -17,13 +17,13 @@ ROUGHER = 1.2
 
 
 def slides(motion: Motion, kinds: np.ndarray) -> list[float]:
-    """Return the longest way in a frame of heel and toe while they stand."""
+    """Return the largest moves per frame of heel and toe in contact."""
     points = enumerate(walks.FOOT.points)
     return [walks.slide(motion.path(at), (kinds & (bit + 1)) > 0) for bit, at in points]
 
 
 def held_walk(seed: int, rate: int, spoil: str, *, has_floor: bool = False, space=walks.EVEN):
-    """Yield the motion of each foot, what stands of it, and how it is held."""
+    """Yield the motion of each foot, its ``Planted`` numbers, and its held motion."""
     walk = walks.walk(seed, rate)
     for paths in walks.spoiled(walk, spoil, seed):
         kinds, motion = walks.kinds_of(paths, rate), walks.motion_of(paths, space)
@@ -34,7 +34,7 @@ def held_walk(seed: int, rate: int, spoil: str, *, has_floor: bool = False, spac
 @pytest.mark.parametrize("rate", [24, 120])
 def test_speeds_stay_continuous_where_contacts_begin_and_end(rate):
     for motion, _, held in held_walk(102, rate, "skate"):
-        jumps = [np.linalg.norm(np.diff(each.places, 2, axis=0), axis=1) for each in (motion, held)]
+        jumps = [np.linalg.norm(np.diff(one.places, 2, axis=0), axis=1) for one in (motion, held)]
         assert jumps[1].max() <= 1.5 * jumps[0].max()
 
 
@@ -60,8 +60,8 @@ def test_contacts_lie_on_the_floor_and_nothing_passes_it(spoil, space):
 
 
 @pytest.mark.parametrize(("number", "case"), [*enumerate(walks.CASES)])
-def test_what_stands_does_not_slide_no_walk_gets_rougher_and_again_they_stay(number, case):
-    """Clips that nobody tuned on; what is planted is planted again, as it stands by then."""
+def test_held_walks_do_not_slide_get_no_rougher_and_stay_when_held_again(number, case):
+    """The constants were not tuned on these clips."""
     (rate, spoil), has_floor = case, number % 2 == 0
     for motion, kinds, held in held_walk(930100 + number, rate, spoil, has_floor=has_floor):
         assert max(slides(motion, kinds)) > SLIDE or spoil == "clean"
@@ -72,8 +72,8 @@ def test_what_stands_does_not_slide_no_walk_gets_rougher_and_again_they_stay(num
         is_held = kinds != Planted.NONE
         np.testing.assert_allclose(again.places[is_held], held.places[is_held], atol=1e-6)
         for point in walks.FOOT.points:
-            was = walks.acceleration(motion.path(point))
-            assert has_floor or walks.acceleration(held.path(point)) <= ROUGHER * was
+            before = walks.acceleration(motion.path(point))
+            assert has_floor or walks.acceleration(held.path(point)) <= ROUGHER * before
 
 
 frames = st.shared(st.integers(1, 30), key="frames")
@@ -89,7 +89,7 @@ numbers = st.floats(-100.0, 100.0, width=32)
     has_floor=st.booleans(),
     space=st.sampled_from([walks.EVEN, walks.UNEVEN, -walks.UNEVEN]),
 )
-def test_in_any_clip_what_stands_does_not_slide(places, turns, kinds, rate, has_floor, space):
+def test_in_any_clip_planted_points_do_not_slide(places, turns, kinds, rate, has_floor, space):
     turns[np.abs(turns).max(axis=1) < 1e-3] = (1.0, 0.0, 0.0, 0.0)
     motion = Motion(places, rotation.normalize(turns), np.tile(space, (len(places), 1, 1)))
     held = hold(motion, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=has_floor)
@@ -117,76 +117,76 @@ def test_hips_give_way_smoothly():
     assert down[[0, -1]].tolist() == [0.0, 0.0]
 
 
-# Constants were tuned on 0 to 7.
+# Seeds on which the constants of ``contacts`` were not tuned: that was done on 0 to 7.
 HELD_OUT = range(100, 108)
 
 
 def f1(found: np.ndarray, truth: np.ndarray) -> float:
-    """Return the harmonic mean of how many are right of what is found, and found of what is."""
+    """Return the F1 score of flags: the harmonic mean of precision and recall."""
     return 2.0 * np.sum(found & truth) / (found.sum() + truth.sum())
 
 
 @pytest.mark.parametrize(("rate", "spoil"), walks.CASES)
-def test_what_stands_is_found_in_spoiled_walks(rate, spoil):
+def test_contacts_are_found_in_spoiled_walks(rate, spoil):
     found, truth = [], []
     for seed in HELD_OUT:
         walk = walks.walk(seed, rate)
-        for paths, stands in zip(walks.spoiled(walk, spoil, seed), walk.stands, strict=True):
+        for paths, contacts in zip(walks.spoiled(walk, spoil, seed), walk.contacts, strict=True):
             kinds = walks.kinds_of(paths, rate)
             found.append(np.stack((kinds & Planted.HEEL, kinds & Planted.TOE)) > 0)
-            truth.append(stands)
+            truth.append(contacts)
     found, truth = np.concatenate(found, axis=1), np.concatenate(truth, axis=1)
-    scores = [f1(*each) for each in zip(found, truth, strict=True)]
+    scores = [f1(*pair) for pair in zip(found, truth, strict=True)]
     scores.append(f1(found.any(axis=0), truth.any(axis=0)))
     assert scores[2] >= 0.97, scores
     assert min(scores) >= 0.93, scores
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_foot_that_is_still_stands_until_a_step_that_goes_on_evenly(seed):
-    """Such steps have linear keys; their speeds change by a little."""
+def test_a_still_foot_is_in_contact_until_a_step_of_even_speed(seed):
+    """Linear keys give such steps; their speeds change slightly."""
     rng, rate = make_rng(seed), 30
     ends = np.cumsum(np.concatenate(([0.0], np.tile((15.0, 15.0), 3))))
-    ways = np.outer([0.0, 0.0, 0.7, 0.7, 1.4, 1.4, 2.1], (0.0, -1.0, 0.0))
+    offsets = np.outer([0.0, 0.0, 0.7, 0.7, 1.4, 1.4, 2.1], (0.0, -1.0, 0.0))
     frames = np.arange(91)
-    path = np.stack([np.interp(frames, ends, way) for way in ways.T], axis=1)
+    path = np.stack([np.interp(frames, ends, offset) for offset in offsets.T], axis=1)
     moves = np.diff(path, axis=0).any(axis=1)
     shaken = np.cumsum(rng.normal(size=(91, 3)), axis=0) * 1e-3
     path[1:] += np.where(moves[:, None], shaken[1:] - shaken[:-1], 0.0).cumsum(axis=0)
-    stands = find_contacts(path, path, np.zeros(91), rate, walks.HEIGHT) > 0
+    contacts = find_contacts(path, path, np.zeros(91), rate, walks.HEIGHT) > 0
     is_still = ~moves
-    assert stands[:-1][is_still].mean() > 0.9, np.flatnonzero(stands)
-    assert not stands[1:-1][moves[1:] & moves[:-1]].any()
+    assert contacts[:-1][is_still].mean() > 0.9, np.flatnonzero(contacts)
+    assert not contacts[1:-1][moves[1:] & moves[:-1]].any()
 
 
 @pytest.mark.parametrize("lift", [0.3, 0.6])
-def test_a_foot_that_is_held_up_does_not_stand(lift):
+def test_a_raised_foot_is_not_in_contact(lift):
     walk = walks.walk(1, 30)
     raised = walk.paths[0] + [0.0, 0.0, lift]
     lowest = lowest_around(walk.paths[1, ..., 2].min(axis=0), 30)
     assert not find_contacts(*raised, lowest, 30, walks.HEIGHT).any()
 
 
-def test_feet_stand_on_stairs():
+def test_contacts_on_stairs_are_found():
     walk = walks.walk(1, 60)
     climbed = walk.paths.copy()
-    for foot, stands in zip(climbed, walk.stands.any(axis=1), strict=True):
-        for number, (start, end) in enumerate(runs(stands)):
-            up = np.linspace(0.0, 0.17, end - start) * (not stands[start])
+    for foot, contacts in zip(climbed, walk.contacts.any(axis=1), strict=True):
+        for number, (start, end) in enumerate(runs(contacts)):
+            up = np.linspace(0.0, 0.17, end - start) * (not contacts[start])
             foot[:, start:end, 2] += 0.17 * (number // 2) + up
     lowest = lowest_around(climbed[..., 2].min(axis=(0, 1)), 60)
     kinds = [find_contacts(*foot, lowest, 60, walks.HEIGHT) for foot in climbed]
-    for found, stands in zip(kinds, walk.stands.any(axis=1), strict=True):
-        assert f1(found > 0, stands) >= 0.97
+    for found, contacts in zip(kinds, walk.contacts.any(axis=1), strict=True):
+        assert f1(found > 0, contacts) >= 0.97
 
 
 def test_a_contact_at_either_end_of_a_clip_is_found():
     walk = walks.walk(3, 60)
-    stands = walk.stands[0].any(axis=0)
-    start, end = (list(runs(stands))[i][0] + 12 for i in (2 + stands[0], 6 + stands[0]))
-    assert not stands[start] or stands[start - 5]
+    contacts = walk.contacts[0].any(axis=0)
+    start, end = (list(runs(contacts))[i][0] + 12 for i in (2 + contacts[0], 6 + contacts[0]))
+    assert not contacts[start] or contacts[start - 5]
     kinds = walks.kinds_of(walk.paths[0][:, start:end], 60)
-    assert (kinds > 0)[[0, -1]].tolist() == stands[[start, end - 1]].tolist()
+    assert (kinds > 0)[[0, -1]].tolist() == contacts[[start, end - 1]].tolist()
 
 
 clips = arrays(

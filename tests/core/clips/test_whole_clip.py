@@ -1,4 +1,4 @@
-"""Clips bettered as a whole: the goals of each frame stay, jumps and shaking go."""
+"""Clips improved as a whole: the goals of each frame are met, jumps and shaking are removed."""
 
 from dataclasses import dataclass, replace
 
@@ -19,17 +19,17 @@ from tests.helpers import assert_rotations_close, make_rng
 pytestmark = pytest.mark.slow
 
 FRAMES, BONES = 240, 6
-# In lengths of the chain.
+# The largest distance to a target, in lengths of the chain.
 TARGETS = 1e-5
-# Radians of the joint that turns most in a frame, beside lengths of the chain that the target goes
-# in one at most.
+# The largest turn of a joint in a frame, in radians, divided by the largest step of the target in a
+# frame, in lengths of the chain.
 LARGEST_TURN = 5.0
 NOTHING_FIXED = np.zeros(FRAMES, dtype=np.bool_)
 
 
 @dataclass(frozen=True)
 class LimbClip:
-    """Bones of even length that lie along Y at rest, whose end goes where it is told."""
+    """A clip of bones of equal length, along Y at rest, whose end follows targets."""
 
     targets: Array
     bones: int
@@ -67,44 +67,44 @@ class LimbClip:
 
 
 def rest(frames: int, bones: int) -> Array:
-    """Return rotations that turn nothing."""
+    """Return identity rotations, shape (F, n, 4)."""
     return np.tile((1.0, 0.0, 0.0, 0.0), (frames, bones, 1))
 
 
 def smooth_path(rng: np.random.Generator, frames: int) -> Array:
-    """Return points on a smooth random path, from a distance on that is a share of the reach."""
+    """Return points (F, 3) on a smooth random path, at distances of 1/3 to 0.9 of the reach."""
     turn = np.linspace(0.0, 2.0 * np.pi, frames)
     waves = rng.normal(size=(4, 2, 3)) / np.arange(1, 5)[:, None, None]
     phases = np.arange(1, 5)[:, None] * turn
-    way = np.einsum("wf,wi->fi", np.cos(phases), waves[:, 0])
-    way = way + np.einsum("wf,wi->fi", np.sin(phases), waves[:, 1])
-    size = np.linalg.norm(way, axis=1, keepdims=True)
+    path = np.einsum("wf,wi->fi", np.cos(phases), waves[:, 0])
+    path = path + np.einsum("wf,wi->fi", np.sin(phases), waves[:, 1])
+    size = np.linalg.norm(path, axis=1, keepdims=True)
     least, most = 1.0 / 3.0, 0.9
-    return way / size * (least + (most - least) * np.tanh(size / size.mean()) ** 2)
+    return path / size * (least + (most - least) * np.tanh(size / size.mean()) ** 2)
 
 
 def solved(targets: Array, bones: int, solver: core.Solver, joints=None) -> Array:
-    """Return local rotations as a solver finds them frame by frame, each from the same start."""
+    """Return the local rotations that a solver finds, every frame from the same start."""
     points = np.zeros((len(targets), bones + 1, 3))
     points[:, :, 1] = np.linspace(0.0, 1.0, bones + 1)
     side = np.tile((0.0, 0.0, 1.0), (len(targets), 1))
     chains = core.Chains(points, side, joints)
     options = core.SolveOptions(solver=solver, tolerance=1e-7, iterations=500)
-    found = core.solve_batch(chains, core.Goals(targets), options)
+    solutions = core.solve_batch(chains, core.Goals(targets), options)
     if joints is not None:
-        return found.local_rotations_wxyz
-    whole = core.bone_rotations(chains, found)
-    above = np.concatenate((rest(len(targets), 1), whole[:, :-1]), axis=1)
-    return rotation.multiply(rotation.conjugate(above), whole)
+        return solutions.local_rotations_wxyz
+    rotations = core.bone_rotations(chains, solutions)
+    parents = np.concatenate((rest(len(targets), 1), rotations[:, :-1]), axis=1)
+    return rotation.multiply(rotation.conjugate(parents), rotations)
 
 
 def met(clip, local):
-    """Return the clip that asks what these poses reach."""
+    """Return the clip with the targets that these poses reach."""
     return replace(clip, targets=clip.joints(local)[0][:, -1])
 
 
 def clip_of(solver, seed, frames=FRAMES):
-    """Return a clip, and the poses of a solver that meet it."""
+    """Return a clip, and the poses of a solver that meet its targets."""
     targets = smooth_path(make_rng(seed), frames)
     local = solved(targets, BONES, solver)
     return met(LimbClip(targets, BONES), local), local
@@ -117,41 +117,41 @@ def largest_step(clip):
 @pytest.mark.parametrize(
     ("solver", "seed"), [(core.Solver.NEWTON, 2), (core.Solver.FABRIK, 1), (core.Solver.CCD, 2)]
 )
-def test_joints_turn_as_far_as_the_target_warrants(solver, seed):
+def test_joints_turn_no_farther_than_the_target_justifies(solver, seed):
     clip, local = clip_of(solver, seed)
     start = rest(FRAMES, BONES)
-    found = improve(clip, start, local, NOTHING_FIXED, 0.5)
+    improved = improve(clip, start, local, NOTHING_FIXED, 0.5)
     assert find_largest_turns(local).max() > LARGEST_TURN * largest_step(clip), "nothing to better"
-    assert find_largest_turns(found.local).max() <= LARGEST_TURN * largest_step(clip)
-    assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
-    assert acceleration(found.local) < acceleration(local)
+    assert find_largest_turns(improved.local).max() <= LARGEST_TURN * largest_step(clip)
+    assert np.abs(clip.measure(improved.local)[0]).max() <= TARGETS
+    assert acceleration(improved.local) < acceleration(local)
 
 
 def test_without_smoothness_only_frames_around_jumps_move():
     clip, local = clip_of(core.Solver.NEWTON, 2)
     start = rest(FRAMES, BONES)
-    found = improve(clip, start, local, NOTHING_FIXED, 0.0)
+    improved = improve(clip, start, local, NOTHING_FIXED, 0.0)
     is_near_jump = find_path(clip, start, local, NOTHING_FIXED).is_near_jump
     assert 0 < is_near_jump.sum() < FRAMES // 4
-    assert np.array_equal(found.local[~is_near_jump], local[~is_near_jump])
-    assert found.is_moved.any()
-    assert np.array_equal(found.is_moved, (found.local != local).any(axis=(1, 2)))
+    assert np.array_equal(improved.local[~is_near_jump], local[~is_near_jump])
+    assert improved.is_moved.any()
+    assert np.array_equal(improved.is_moved, (improved.local != local).any(axis=(1, 2)))
 
 
 def test_what_is_keyed_is_not_smoothed_away():
     rng = make_rng(3)
     shaking = rotation.normalize(rest(FRAMES, BONES) + 0.1 * rng.normal(size=(FRAMES, BONES, 4)))
     clip = met(LimbClip(np.zeros((FRAMES, 3)), BONES), shaking)
-    found = improve(clip, shaking, shaking, NOTHING_FIXED, 1.0)
-    assert_rotations_close(found.local, shaking, 1e-6)
+    improved = improve(clip, shaking, shaking, NOTHING_FIXED, 1.0)
+    assert_rotations_close(improved.local, shaking, 1e-6)
 
 
-# Short clips of three bones, for laws.
+# Short clips of three bones, for properties of random clips.
 SHORT, LIMIT = 24, 1.2
 
 
 def short_clip(seed, solver, *, is_limited=False):
-    """Return a random clip that frames met one by one, and their poses."""
+    """Return a random clip, and the poses of a solver that meet its targets."""
     targets = smooth_path(make_rng(seed), SHORT)
     kinds = (core.JointKind.BALL,) * 3 if is_limited else ()
     joints = None
@@ -183,7 +183,7 @@ def test_goals_are_met_what_is_fixed_stays_and_no_clip_gets_rougher(
     assert not found.is_moved[is_fixed].any()
 
 
-# With hardly anything that holds them, how far clips come is told by where they stop.
+# The clips have almost no constraints, so their results depend on where the improvement stops.
 @settings(max_examples=6)
 @given(
     st.integers(0, 10**6),
@@ -205,7 +205,7 @@ def test_a_clip_that_is_turned_as_a_whole_is_bettered_alike(seed, smoothness, tu
 
 
 def elbow(frames, side):
-    """Return how two hinges put the end 1.2 bones away along Y, bent to sides (frames,)."""
+    """Return rotations of two hinges, bent to sides (F,), with the end at 1.2 bones along Y."""
     half = np.arccos(0.6)
     angles = np.stack((side * half, -2.0 * side * half), axis=1)
     about_x = np.zeros((frames, 2, 3))
@@ -217,41 +217,41 @@ HINGED = LimbClip(np.tile((0.0, 0.6, 0.0), (60, 1)), 2, (core.JointKind.HINGE_X,
 FREE = replace(HINGED, kinds=(), limit=np.inf)
 
 
-def test_a_jump_that_joints_force_is_told_with_its_frame():
+def test_a_jump_that_joints_force_is_reported_with_its_frame():
     side = np.where(np.arange(60) < 30, 1.0, -1.0)
-    found = improve(HINGED, rest(60, 2), elbow(60, side), NOTHING_FIXED[:60], 0.5)
-    assert found.jumps.tolist() == [30]
+    improved = improve(HINGED, rest(60, 2), elbow(60, side), NOTHING_FIXED[:60], 0.5)
+    assert improved.jumps.tolist() == [30]
 
 
-def test_an_elbow_that_jumps_about_its_chord_goes_round():
+def test_a_jump_of_an_elbow_about_its_chord_becomes_a_smooth_turn():
     local, turn = elbow(60, np.ones(60)), np.radians(170.0)
     local[30:, 0] = rotation.multiply((np.cos(turn / 2), 0.0, np.sin(turn / 2), 0.0), local[30:, 0])
-    found = improve(FREE, rest(60, 2), local, NOTHING_FIXED[:60], 0.5)
+    improved = improve(FREE, rest(60, 2), local, NOTHING_FIXED[:60], 0.5)
     assert find_largest_turns(local).max() > 2.0
-    assert found.jumps.size == 0
-    assert find_largest_turns(found.local).max() < 0.15
-    assert np.abs(FREE.measure(found.local)[0]).max() <= TARGETS
+    assert improved.jumps.size == 0
+    assert find_largest_turns(improved.local).max() < 0.15
+    assert np.abs(FREE.measure(improved.local)[0]).max() <= TARGETS
 
 
-def test_a_pop_that_goes_back_is_gone():
+def test_a_short_pop_is_removed():
     side = np.ones(60)
     side[30:33] = -1.0
-    found = improve(HINGED, rest(60, 2), elbow(60, side), NOTHING_FIXED[:60], 0.0)
-    assert found.jumps.size == 0
-    assert_rotations_close(found.local, elbow(60, np.ones(60)), 1e-6)
+    improved = improve(HINGED, rest(60, 2), elbow(60, side), NOTHING_FIXED[:60], 0.0)
+    assert improved.jumps.size == 0
+    assert_rotations_close(improved.local, elbow(60, np.ones(60)), 1e-6)
 
 
 @pytest.mark.parametrize("frames", [1, 2, 3])
-def test_clips_too_short_to_smooth_stay(frames):
+def test_clips_too_short_to_smooth_do_not_change(frames):
     clip, local = clip_of(core.Solver.NEWTON, 1, frames)
-    found = improve(clip, rest(frames, BONES), local, np.zeros(frames, dtype=np.bool_), 0.5)
-    assert np.abs(clip.measure(found.local)[0]).max() <= TARGETS
+    improved = improve(clip, rest(frames, BONES), local, np.zeros(frames, dtype=np.bool_), 0.5)
+    assert np.abs(clip.measure(improved.local)[0]).max() <= TARGETS
     if frames < 3:
-        assert not found.is_moved.any()
+        assert not improved.is_moved.any()
 
 
 @pytest.mark.parametrize("frames", [3, 4, 10])
-def test_accelerations_are_weighed_as_the_square_of_second_differences(frames):
+def test_accelerations_are_weighted_as_the_square_of_second_differences(frames):
     second, (on, one, two) = np.diff(np.eye(frames), n=2, axis=0), make_bands(frames)
     upper = np.diag(one[:-1], 1) + np.diag(two[:-2], 2)
     np.testing.assert_allclose(np.diag(on) + upper + upper.T, second.T @ second)

@@ -1,4 +1,4 @@
-"""Walks by formula, whose contacts are known, and what motion capture does to them."""
+"""Walks from formulas, with known contacts, and errors of motion capture added to them."""
 
 from dataclasses import dataclass
 
@@ -15,16 +15,16 @@ EVEN = np.eye(3)
 UNEVEN = np.array([[0.9, 0.3, 0.0], [-0.4, 1.2, 0.2], [0.1, -0.1, 0.8]])
 SPOILS = ("clean", "skate", "slow", "white", "skate slow white")
 RATES = (24, 30, 60, 120)
-# Each way of spoiling, and the worst at each rate.
+# Each kind of errors, and the worst kind at each rate.
 CASES = (*((30, spoil) for spoil in SPOILS), *((rate, SPOILS[-1]) for rate in (24, 60, 120)))
 
 
 @dataclass(frozen=True)
 class Walk:
-    """Paths of heel and toe of both feet (2, 2, F, 3), when they stand, and where the root is."""
+    """Paths of heel and toe of both feet (2, 2, F, 3), their contacts, and the path of the root."""
 
     paths: np.ndarray
-    stands: np.ndarray
+    contacts: np.ndarray
     root: np.ndarray
     rate: int
 
@@ -35,7 +35,7 @@ def smooth(x: np.ndarray) -> np.ndarray:
 
 
 def walk(seed: int, rate: int, seconds: float = 12.0) -> Walk:
-    """Return a walk along a circle: heel down, whole foot, toe, and a swing to the next place."""
+    """Return a walk along a circle: heel, whole foot and toe on the ground, then a swing."""
     draw = np.random.default_rng(seed)
     times = np.arange(int(seconds * rate)) / rate
     cycle, speed = draw.uniform(0.9, 1.3), draw.uniform(0.8, 1.4)
@@ -45,10 +45,10 @@ def walk(seed: int, rate: int, seconds: float = 12.0) -> Walk:
 
     def place(at: np.ndarray, across: float) -> tuple[np.ndarray, np.ndarray]:
         h = heading + bend * at
-        way = speed / bend * np.stack((np.sin(h), -np.cos(h)), -1)
-        return way + across * np.stack((-np.sin(h), np.cos(h)), -1), h
+        offset = speed / bend * np.stack((np.sin(h), -np.cos(h)), -1)
+        return offset + across * np.stack((-np.sin(h), np.cos(h)), -1), h
 
-    paths, stands = np.zeros((2, 2, len(times), 3)), np.zeros((2, 2, len(times)), bool)
+    paths, contacts = np.zeros((2, 2, len(times), 3)), np.zeros((2, 2, len(times)), bool)
     for side in range(2):
         strike, off, lift = draw.uniform((0.15, 0.6, 0.04), (0.45, 1.0, 0.12))
         start = np.floor(times / cycle - 0.5 * side) * cycle + 0.5 * side * cycle
@@ -70,7 +70,7 @@ def walk(seed: int, rate: int, seconds: float = 12.0) -> Walk:
             flat = np.cos(angle)
             return LENGTH * np.stack((flat * np.cos(h), flat * np.sin(h), np.sin(angle)), -1)
 
-        heel, heel_next = (np.pad(each, ((0, 0), (0, 1))) for each in (here, there))
+        heel, heel_next = (np.pad(point, ((0, 0), (0, 1))) for point in (here, there))
         toe = heel + along(np.zeros(len(h)), h_stood)
         toe_next = heel_next + along(np.full(len(h), strike), h_next)
         share = 0.5 * (x * x * (3.0 - 2.0 * x) + ease)
@@ -79,29 +79,29 @@ def walk(seed: int, rate: int, seconds: float = 12.0) -> Walk:
         ahead, on_heel = along(pitch, h), (now < toe_on)[:, None]
         toe = np.where(swing[:, None], flown, np.where(on_heel, heel + ahead, toe))
         paths[side] = toe - ahead, toe
-        stands[side] = now < heel_off, (now >= toe_on) & (now < stance)
+        contacts[side] = now < heel_off, (now >= toe_on) & (now < stance)
     root = np.pad(place(times, 0.0)[0], ((0, 0), (0, 1)))
-    return Walk(paths, stands, root, rate)
+    return Walk(paths, contacts, root, rate)
 
 
 def spoiled(walk: Walk, kind: str, seed: int) -> np.ndarray:
-    """Return the paths of a walk that skates, is shaken slowly (1 cm RMS) or by noise (3 mm)."""
+    """Return the paths of a walk with skating, slow shaking (1 cm RMS) or white noise (3 mm)."""
     draw = np.random.default_rng(seed + 999)
-    found, frames = walk.paths.copy(), walk.paths.shape[2]
+    paths, frames = walk.paths.copy(), walk.paths.shape[2]
     if "skate" in kind:
-        found[..., :2] += draw.uniform(-0.15, 0.15) * walk.root[:, :2]
+        paths[..., :2] += draw.uniform(-0.15, 0.15) * walk.root[:, :2]
     if "slow" in kind:
         rates = np.fft.rfftfreq(frames, 1.0 / walk.rate)
         waves = draw.normal(size=(2, 2, 2, len(rates), 3)) * ((rates > 0) & (rates < 3))[:, None]
         shake = np.fft.irfft(waves[0] + 1j * waves[1], frames, axis=2)
-        found += 0.01 * shake / np.sqrt((shake**2).sum(-1).mean(-1))[..., None, None]
+        paths += 0.01 * shake / np.sqrt((shake**2).sum(-1).mean(-1))[..., None, None]
     if "white" in kind:
-        found += draw.normal(size=found.shape) * 0.003 / np.sqrt(3.0)
-    return found
+        paths += draw.normal(size=paths.shape) * 0.003 / np.sqrt(3.0)
+    return paths
 
 
 def kinds_of(paths: np.ndarray, rate: int) -> np.ndarray:
-    """Return what is found to stand of a foot's heel and toe (2, F, 3)."""
+    """Return the ``Planted`` numbers found for the paths of a heel and a toe (2, F, 3)."""
     lowest = lowest_around(paths[..., 2].min(axis=0), rate)
     return find_contacts(*paths, lowest, rate, HEIGHT)
 
@@ -111,15 +111,15 @@ def acceleration(path: np.ndarray) -> float:
     return float(np.sqrt((np.diff(path, 2, axis=0) ** 2).mean()))
 
 
-def slide(path: np.ndarray, stands: np.ndarray) -> float:
-    """Return the longest way in a frame of a point (F, 3) while it stands."""
-    return float(np.max(lengths_of(path)[stands[1:] & stands[:-1]], initial=0.0))
+def slide(path: np.ndarray, contacts: np.ndarray) -> float:
+    """Return the largest move per frame of a point (F, 3) in contact."""
+    return float(np.max(lengths_of(path)[contacts[1:] & contacts[:-1]], initial=0.0))
 
 
 def motion_of(paths: np.ndarray, space: np.ndarray = EVEN) -> Motion:
-    """Return the motion of a foot whose bone reaches from its heel to its toe (2, F, 3).
+    """Return the motion of a foot whose bone goes from heel to toe, from their paths (2, F, 3).
 
-    Under an uneven space (3, 3) it points there, but is shorter or longer.
+    In an uneven space (3, 3) the bone has the same direction, but another length.
     """
     y = unit(paths[1] - paths[0])
     x = unit(np.cross(y, [0.0, 0.0, 1.0]))

@@ -1,4 +1,4 @@
-"""Where springs and weight act, FORCE finds the pose of least effort that meets the target."""
+"""FORCE finds the pose of least potential energy that meets the target."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tests.core.equilibrium.energies import arc, energy_of, make_forces
 from tests.core.limited_rigs import K, at_rest, make_rig, targets_of
 from tests.helpers import make_rng
 
-EFFORT_ROUNDING = 1e-9
+ENERGY_ROUNDING = 1e-9
 DOWN = (0.0, 0.0, -1.0)
 FORCE = core.SolveOptions(core.Solver.FORCE)
 
@@ -39,22 +39,22 @@ def free_case(seed):
     return rig, start, chain, unit(rng.normal(size=3)) * rig.length * rng.uniform(0.3, 0.85)
 
 
-# The least efforts that SciPy's SLSQP finds from poses close by, as ``energies`` tells them.
+# The least energies, by ``energy_of``, that SciPy's SLSQP finds from poses close to the solution.
 FREE = (0.76842798222, -1.38922303544, -0.89437652464, -2.65423570774)
 HINGES = (-0.84892608075, -0.33408001795, 0.98435420133, 1.25158743423)
 
 
 @pytest.mark.parametrize(("seed", "least"), [*enumerate(FREE)])
-def test_scipy_finds_no_pose_of_less_effort(seed, least):
+def test_scipy_finds_no_pose_of_less_energy(seed, least):
     rig, start, chain, target = free_case(seed)
     solution = force(chain, target, rig.length)
     assert solution.status is core.Status.REACHED
-    effort = energy_of(rig, solution.local_rotations_wxyz, chain.forces, start)
-    assert effort == pytest.approx(least, abs=EFFORT_ROUNDING)
+    energy = energy_of(rig, solution.local_rotations_wxyz, chain.forces, start)
+    assert energy == pytest.approx(least, abs=ENERGY_ROUNDING)
 
 
 def test_chains_with_poles_come_to_rest_in_few_steps():
-    """Also where springs and weight pull the bulge to the other side: it stays at its pole."""
+    """Springs and weight that pull the bend to the other side do not move it off its pole."""
     steps = []
     for seed in range(14):
         rig, _, chain, target = free_case(seed)
@@ -68,36 +68,36 @@ def test_chains_with_poles_come_to_rest_in_few_steps():
 
 
 def test_rounding_of_held_outputs_refuses_no_step():
-    """At the end of a descent a step saves less than what rounding leaves of the held gap."""
+    """At the end of a descent a step saves less than the rounding error of the held outputs."""
     steps = []
     for seed in range(0, 48, 2):
         _, _, chain, target = free_case(seed)
-        own = chain.forces
-        forces = make_forces(own.stiffness, own.masses, own.gravity)
+        drawn = chain.forces
+        forces = make_forces(drawn.stiffness, drawn.masses, drawn.gravity)
         plain = replace(chain, forces=forces)
         steps.append(core.solve(plain, core.Goal(target), FORCE).iterations)
     assert max(steps) <= 11
 
 
 @pytest.mark.parametrize(("seed", "least"), [*enumerate(HINGES)])
-def test_scipy_finds_no_pose_of_hinges_in_their_limits_of_less_effort(seed, least):
+def test_scipy_finds_no_pose_of_limited_hinges_of_less_energy(seed, least):
     rng, count = make_rng(seed), 6
     bones = [(K.HINGE_X if i % 2 else K.HINGE_Z, ((-40, 40),)) for i in range(count)]
     rig = make_rig(bones, rng.uniform(0.7, 1.4, count))
-    # Loose enough for the weight to press joints against their edges.
+    # Springs so weak that the weight presses joints against their limits.
     forces = make_forces(
         np.full(count, 0.02), rng.uniform(0.2, 1.0, count), rng.normal(size=3), comfort=0.7
     )
     chain = replace(rig.chain(), forces=forces)
     solution = force(chain, targets_of(rig, 1, rng, 0.6)[0], rig.length)
     assert solution.status is core.Status.REACHED
-    effort = energy_of(rig, solution.local_rotations_wxyz, forces, at_rest(count))
-    assert effort == pytest.approx(least, abs=EFFORT_ROUNDING)
+    energy = energy_of(rig, solution.local_rotations_wxyz, forces, at_rest(count))
+    assert energy == pytest.approx(least, abs=ENERGY_ROUNDING)
 
 
 @pytest.mark.parametrize("side", [1.0, -1.0])
 def test_a_limb_hangs_as_low_as_its_task_allows_wherever_it_was_bent(side):
-    # An arch bent straight up balances on a ridge: only curvature tells that it can fall.
+    # An arch bent straight up balances on a ridge: only the curvature shows that it can fall.
     joints = np.array([[0.0, 0, 0], [0.5, 0, side * 0.3], [1.0, 0, 0]])
     chain = core.Chain(joints, forces=make_forces(np.zeros(2), np.ones(2), DOWN))
     solution = force(chain, [0.8, 0, 0], 1.0)
@@ -113,18 +113,18 @@ def test_a_heavy_rope_hangs_as_a_catenary_does():
     chain = core.Chain(arc(count), forces=make_forces(np.zeros(count), np.ones(count), DOWN))
     solution = force(chain, [0.6, 0, 0], 1.0)
     joints = solution.joint_positions
-    # In equal links the slopes of the links grow evenly along an even load.
-    ways = np.diff(joints, axis=0)
-    along, up = np.hypot(ways[:, 0], ways[:, 1]), ways[:, 2]
+    # Links of equal length and weight: from link to link the slope grows by the same amount.
+    segments = np.diff(joints, axis=0)
+    along, up = np.hypot(segments[:, 0], segments[:, 1]), segments[:, 2]
     np.testing.assert_allclose(np.diff(up / along), np.diff(up / along).mean(), atol=1e-4)
     assert joints[:, 2].min() < -0.3
     turned = rotation.rotate(
         core.bone_rotations(chain, solution), np.diff(chain.joint_positions, axis=0)
     )
-    np.testing.assert_allclose(turned, ways, atol=1e-9)
+    np.testing.assert_allclose(turned, segments, atol=1e-9)
 
 
-def test_a_pole_that_cannot_be_met_is_left_as_near_while_the_rest_settles():
+def test_a_pole_that_cannot_be_met_loses_nothing_while_the_chain_settles():
     rng, count = make_rng(3), 120
     root, others = ((-30, 30), (-20, 20), (-30, 30)), ((-52, 63), (-20, 20), (-40, 46))
     bones = [(K.BALL, root), *[(K.BALL, others)] * 4]
@@ -133,18 +133,18 @@ def test_a_pole_that_cannot_be_met_is_left_as_near_while_the_rest_settles():
     pulled = replace(chains, forces=forces)
     targets, poles = targets_of(rig, count, rng), 2.0 * rig.length * rng.normal(size=(count, 3))
     ends = [
-        core.solve_batch(each, core.Goals(targets, poles), core.SolveOptions(solver))
-        for each, solver in ((chains, core.Solver.NEWTON), (pulled, core.Solver.FORCE))
+        core.solve_batch(batch, core.Goals(targets, poles), core.SolveOptions(solver))
+        for batch, solver in ((chains, core.Solver.NEWTON), (pulled, core.Solver.FORCE))
     ]
-    is_there = np.all([each.residual < 1e-4 * rig.length for each in ends], axis=0)
-    past = [[*map(degrees_past, end.joint_positions, targets, poles)] for end in ends]
-    before, after = np.array(past)
-    unmet = is_there & (before > 10.0)
+    is_reached = np.all([end.residual < 1e-4 * rig.length for end in ends], axis=0)
+    pole_errors = [[*map(degrees_past, end.joint_positions, targets, poles)] for end in ends]
+    before, after = np.array(pole_errors)
+    unmet = is_reached & (before > 10.0)
     assert unmet.sum() >= 3
     assert (after - before)[unmet].max() <= 1.0
     rest = at_rest(5)
-    efforts = [
+    energies = [
         np.array([energy_of(rig, x, forces.take(0), rest) for x in end.local_rotations_wxyz])
         for end in ends
     ]
-    assert np.median((efforts[1] / efforts[0])[unmet]) < 0.95
+    assert np.median((energies[1] / energies[0])[unmet]) < 0.95

@@ -1,4 +1,4 @@
-"""FORCE never diverges, whatever springs, limits, weight and targets chains are given."""
+"""FORCE never diverges, for any springs, limits, weights and targets."""
 
 from dataclasses import replace
 
@@ -17,13 +17,14 @@ from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
 
 ROUNDING = 1e-9
-LIMITS_KEPT = 1e-6
+# Radians by which a solution may be out of its limits.
+MAX_VIOLATION = 1e-6
 FORCE = core.SolveOptions(core.Solver.FORCE)
 KINDS = tuple(FREE_AXES)
 
 
 def random_rig(rng, count):
-    """Return a rig of joints of any kind, with ranges about zero of any width."""
+    """Return a rig of joints of random kinds, with ranges of random widths about zero."""
     kinds = [KINDS[i] for i in rng.integers(0, len(KINDS) - 1, count)]
     free = {K.BALL: 3, K.SWING: 2, K.ELBOW_X: 2, K.ELBOW_Z: 2}
     bones = [
@@ -39,7 +40,7 @@ def random_rig(rng, count):
 
 
 def random_forces(rng, chains, count):
-    """Return forces of any size, many of them none at all."""
+    """Return forces of random sizes, many of them zero."""
     low, high = np.sort(rng.uniform(-1.5, 1.5, (2, chains, count, 3)), axis=0)
     is_loose = rng.random((chains, 1, 1)) < 0.5
     return core.Forces(
@@ -51,35 +52,35 @@ def random_forces(rng, chains, count):
     )
 
 
-def started_anywhere(rig, chains, rng):
-    """Return the rig so many times, each in a pose of its own inside the ranges."""
-    return rig.started(np.array([rig.some_rotations(rng, 0.9) for _ in range(chains)]))
+def random_starts(rig, chains, rng):
+    """Return copies of the rig with random start poses inside the ranges."""
+    return rig.with_starts(np.array([rig.some_rotations(rng, 0.9) for _ in range(chains)]))
 
 
 def assert_never_diverges(rig, chains, rng):
-    started = started_anywhere(rig, chains, rng)
-    points = started.joint_positions
+    starts = random_starts(rig, chains, rng)
+    points = starts.joint_positions
     forces = random_forces(rng, chains, len(rig.kinds))
     targets = unit(rng.normal(size=(chains, 3))) * rig.length * rng.uniform(0, 1.3, (chains, 1))
     options = core.SolveOptions(solver=core.Solver.FORCE, tolerance=1e-5 * rig.length)
-    solutions = core.solve_batch(replace(started, forces=forces), core.Goals(targets), options)
+    solutions = core.solve_batch(replace(starts, forces=forces), core.Goals(targets), options)
     assert np.isfinite(solutions.joint_positions).all()
     assert np.isfinite(solutions.local_rotations_wxyz).all()
     before = np.linalg.norm(points[:, -1] - targets, axis=1)
     assert (solutions.residual <= before + options.tolerance + ROUNDING).all()
     lengths = np.linalg.norm(np.diff(solutions.joint_positions, axis=1), axis=2)
     np.testing.assert_allclose(lengths, np.linalg.norm(np.diff(points, axis=1), axis=2), 1e-9)
-    worst = max(rig.violations(each).max() for each in solutions.local_rotations_wxyz)
-    assert worst <= LIMITS_KEPT
+    worst = max(rig.violations(pose).max() for pose in solutions.local_rotations_wxyz)
+    assert worst <= MAX_VIOLATION
 
 
-# Few chains at each run; `scripts/test.py --only core-3.11 -- -m exhaustive` takes ten thousand,
-# which is ten minutes.
-FEW, MANY = 6, 200
+# A usual run has few chains; `scripts/test.py --only core-3.11 -- -m exhaustive` has ten thousand
+# and takes ten minutes.
+CHAINS, MANY_CHAINS = 6, 200
 CASES = [
-    *((seed, FEW) for seed in range(3)),
-    (14, MANY),  # A target too near for limits that do not let the chain fold.
-    *(pytest.param(seed, MANY, marks=pytest.mark.exhaustive) for seed in range(50)),
+    *((seed, CHAINS) for seed in range(3)),
+    (14, MANY_CHAINS),  # A target too near for limits that do not let the chain fold.
+    *(pytest.param(seed, MANY_CHAINS, marks=pytest.mark.exhaustive) for seed in range(50)),
 ]
 
 
@@ -101,9 +102,9 @@ def test_a_chain_of_fixed_joints_stays_and_says_what_holds_it_back():
     np.testing.assert_allclose(solution.joint_positions, chain.joint_positions, atol=1e-12)
 
 
-@pytest.mark.parametrize("place", [[4.5, 0.0, 0.0], [0.0, -30.0, 6.0]])
-def test_straight_chains_of_free_joints_are_extended_not_held(place):
-    """Bones whose own axes lie askew straighten ever more slowly, and nothing holds them."""
+@pytest.mark.parametrize("target", [[4.5, 0.0, 0.0], [0.0, -30.0, 6.0]])
+def test_straight_chains_of_free_joints_are_extended_not_held(target):
+    """Bones whose axes are not parallel straighten more and more slowly; no limit holds them."""
     angles = np.random.default_rng(2).uniform(-0.4, 0.4, (4, 3))
     offsets = rotation.matrix_from_quaternion(
         rotation.quaternion_from_axis_angle(
@@ -116,12 +117,12 @@ def test_straight_chains_of_free_joints_are_extended_not_held(place):
         joints.append(joints[-1] + axes[:, 2])
     free = free_joints(offsets, np.tile([1.0, 0.0, 0.0, 0.0], (4, 1)))
     chain = core.Chain(np.array(joints), None, free, make_forces([1.0] * 4))
-    assert core.solve(chain, core.Goal(np.array(place)), FORCE).status is core.Status.EXTENDED
+    assert core.solve(chain, core.Goal(np.array(target)), FORCE).status is core.Status.EXTENDED
 
 
 @pytest.mark.parametrize("seed", [139, 468, 825])
-def test_a_joint_leaves_the_only_edge_that_it_has_pressed_on(seed):
-    """After one step no edge is near any more, those that were shut before neither."""
+def test_a_joint_leaves_the_only_edge_that_it_presses_on(seed):
+    """After one step no edge is near any more, not even one that was held before."""
     rng = make_rng(seed)
     count = int(rng.integers(2, 5))
     lengths = rng.uniform(0.7, 1.4, count)
@@ -146,57 +147,57 @@ def test_a_joint_leaves_the_only_edge_that_it_has_pressed_on(seed):
 
 BONES = 5
 SHIFTS = 1e-19, 1e-10
-"""The least, and the first larger one: as small beside these systems as beside edges that are shut,
-which are 1e7 times as stiff as joints."""
+"""The least shift, and the first larger one: as small relative to these systems as relative to
+held edges, which are 1e7 times as stiff as joints."""
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_joints_that_resist_nothing_beside_stiff_edges_are_rounding_and_no_error(seed):
+def test_joints_without_stiffness_beside_stiff_edges_cause_no_error(seed):
     rng = make_rng(seed)
     stiffness = np.concatenate(([0.0], 10.0 ** rng.uniform(3.0, 5.0, 9), np.full(5, 1.4e12)))
     step, slope, _ = _make_step(rng, stiffness)
     assert np.isfinite(step.move).all()
-    # It leads down.
+    # The step leads downhill.
     assert (step.move.reshape(1, -1) * slope).sum() < 0.0
 
 
 @pytest.mark.parametrize(("lowest", "is_ridge"), [(-1.0, True), (-1e-3, True), (1e-3, False)])
-def test_a_ridge_is_left_on_the_way_that_curves_down_most(lowest, is_ridge):
+def test_a_ridge_is_left_in_the_direction_that_curves_down_most(lowest, is_ridge):
     rng = make_rng(7)
     stiffness = np.concatenate(([lowest, 0.5 * lowest], rng.uniform(0.1, 4.0, 3 * BONES - 2)))
-    step, _, ways = _make_step(rng, stiffness)
+    step, _, directions = _make_step(rng, stiffness)
     move, leads_down = step.find_negative_curvature(np.ones(1, dtype=np.bool_))
     assert leads_down == [is_ridge]
     down = move.ravel() / np.linalg.norm(move)
-    assert not is_ridge or abs(down @ ways[:, 0]) > 1.0 - 1e-9
+    assert not is_ridge or abs(down @ directions[:, 0]) > 1.0 - 1e-9
 
 
 def _make_step(
     rng: np.random.Generator, stiffness: np.ndarray
 ) -> tuple[ConstrainedStep, np.ndarray, np.ndarray]:
-    """Return a step of joints that resist so much along drawn ways, its slope, and these."""
-    ways = np.linalg.qr(rng.normal(size=(3 * BONES, 3 * BONES)))[0]
+    """Return a step of joints with a stiffness along random directions, its slope, and these."""
+    directions = np.linalg.qr(rng.normal(size=(3 * BONES, 3 * BONES)))[0]
     slope, axes = rng.normal(size=(1, 3 * BONES)), np.arange(3 * BONES)
     step = ConstrainedStep(
         axes,
-        (slope, ((ways * stiffness) @ ways.T)[None]),
+        (slope, ((directions * stiffness) @ directions.T)[None]),
         (HeldOutputs(np.zeros((1, 0, 3 * BONES)), axes), np.zeros((1, 0))),
         None,
         make_empty(np.zeros((1, BONES, 4)), 0),
         np.zeros(1),
         SHIFTS,
     )
-    return step, slope, ways
+    return step, slope, directions
 
 
 MOST_ITERATIONS = 20
 TARGETS = 75
-# Published counts are medians of poses and targets that nobody has written down.
+# Relative tolerance: the poses and targets of the published medians are unknown.
 NEARLY = 0.2
 
 
 @pytest.mark.parametrize("count", [2, 5, 20])
-def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
+def test_the_targets_of_the_peers_are_all_reached_in_a_median_of_20_iterations(count):
     solutions = peer_solutions(count, core.Solver.FORCE, 1e-3)
     assert all(solution.is_converged for solution in solutions)
     assert median_iterations(solutions) <= MOST_ITERATIONS
@@ -211,10 +212,10 @@ def test_the_rivals_targets_are_all_reached_in_a_median_of_20_iterations(count):
     ],
 )
 def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, tolerance, published):
-    """With this start pose and these targets the counts of MATH C2 come out.
+    """This start pose and these targets give the counts of MATH C2.
 
-    Five bones, one unit long together, start on an arc of 60 degrees; targets lie in any direction,
-    at distances uniform from nothing to full reach. Each joint turns about its own three axes.
+    Five bones of total length 1 start on an arc of 60 degrees; targets lie in random directions,
+    at distances uniform from zero to full reach. Each joint turns about its three local axes.
     """
     joints, rng = arc(BONES), make_rng(7)
     targets = unit(rng.normal(size=(TARGETS, 3))) * rng.uniform(size=(TARGETS, 1))

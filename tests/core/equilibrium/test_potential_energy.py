@@ -1,4 +1,4 @@
-"""Slopes and curvatures of potential energy are those that differences of it show."""
+"""Slopes and curvatures of the potential energy agree with its differences."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from blender_ik_addon.core.equilibrium import target_springs
 from blender_ik_addon.core.equilibrium.potential_energy import EnergyRows
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.equilibrium.energies import make_forces, many
-from tests.core.equilibrium.test_force_robust import random_forces, started_anywhere
+from tests.core.equilibrium.test_force_robust import random_forces, random_starts
 from tests.core.limited_rigs import RIGS, K, make_rig
 from tests.helpers import make_rng
 
@@ -22,16 +22,16 @@ STEP = 1e-4
 
 
 class Case:
-    """Chains in random poses, a random force on their effectors, and the work of both."""
+    """Chains in random poses with random forces on their effectors, and their energy."""
 
     def __init__(self, name, unturned=()):
         rng, self.rig = make_rng(3), RIGS[name]()
-        started = started_anywhere(self.rig, COUNT, rng)
-        joints = replace(started.joints, unturned=unturned)
+        starts = random_starts(self.rig, COUNT, rng)
+        joints = replace(starts.joints, unturned=unturned)
         self.forces = random_forces(rng, COUNT, len(joints.kinds))
-        # Not so stiff that differences are rounding.
+        # With stiffer springs the differences would be only rounding.
         self.forces.__dict__["stiffness"] = rng.uniform(0.1, 2.0, self.forces.stiffness.shape)
-        chains = Chains(started.joint_positions, joints=joints, forces=self.forces)
+        chains = Chains(starts.joint_positions, joints=joints, forces=self.forces)
         compiled = compile_chains(chains)
         self.tree, self.energy = compiled.tree, compiled.potential_energy
         poses = np.array([self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)])
@@ -50,7 +50,7 @@ class Case:
 
 
 def assert_derivatives(total, slope, curved, tolerance):
-    """Check slopes (B, m) and curvatures (B, m, m) of a function of turns against differences."""
+    """Compare slopes (B, m), curvatures (B, m, m) of a function of turns with differences."""
     size = slope.shape[1]
     moves = STEP * np.eye(size).reshape(size, -1, 3, 1) * np.ones(COUNT)
     for a in range(size):
@@ -75,7 +75,7 @@ def test_slopes_and_curvatures_are_those_of_differences(name, unturned):
 
 
 @pytest.mark.parametrize("name", ["arm", "offset_bones"])
-def test_slopes_and_curvatures_of_what_is_pulled_are_those_of_differences(name, monkeypatch):
+def test_slopes_and_curvatures_of_the_pulled_energy_are_those_of_differences(name, monkeypatch):
     monkeypatch.setattr(target_springs, "PULL", 1.0)
     case = Case(name)
     bones = BoneRows(case.tree, np.zeros((len(case.turn), COUNT)))

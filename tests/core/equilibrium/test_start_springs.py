@@ -1,4 +1,4 @@
-"""Springs to the start, and goals that pull, against differences of their energy."""
+"""Springs to the start, and goals that pull, compared with differences of their energy."""
 
 import numpy as np
 import pytest
@@ -27,15 +27,15 @@ def test_springs_to_the_start_and_goals_pull_as_differences_of_their_energy_show
     start[0, :, 0] = 1.0, 0.0, 0.0, 0.0
     goals = np.repeat(np.eye(3), 3, axis=1)[: len(forces)]
     springs = 20.0 * rng.random(tree.row_count) * bool(forces)
-    acting = GoalLoads(compile_springs(tree, start), *rng.normal(size=(2, 3, 1)))
-    acting = acting._replace(target=rng.normal(size=(tree.row_count, 1)))
-    energy = measure_pulls(bones, acting, GoalPulls(springs, np.array(forces), goals))
+    loads = GoalLoads(compile_springs(tree, start), *rng.normal(size=(2, 3, 1)))
+    loads = loads._replace(target=rng.normal(size=(tree.row_count, 1)))
+    energy = measure_pulls(bones, loads, GoalPulls(springs, np.array(forces), goals))
     turn = chains_first(turns.multiply(turns.from_vectors(rng.normal(size=(COUNT, 3, 1))), start))
     turn[:, 0] = 1.0, 0.0, 0.0, 0.0
     place = 0.3 * rng.normal(size=(1, 3))
 
     def pose(move: Array) -> PosedRows:
-        # Not ``apply_move``: that clamps.
+        # ``apply_move`` would clamp the turns.
         turned = turn_by(turn, move)
         turned[:, 0] = turn[:, 0]
         return bones.pose(turned, place=place + move[:, 0])
@@ -44,8 +44,8 @@ def test_springs_to_the_start_and_goals_pull_as_differences_of_their_energy_show
         posed = pose(move)
         return float(energy(posed, bones.find_output(posed)).total[0])
 
-    none = pose(np.zeros((1, COUNT, 3)))
-    slope, curve = energy(none, bones.find_output(none)).derive(bones.find_jacobian(none))
+    still = pose(np.zeros((1, COUNT, 3)))
+    slope, curve = energy(still, bones.find_output(still)).derive(bones.find_jacobian(still))
     whole = curve(np.zeros((1, tree.row_count)))[0]
     for move in rng.normal(size=(6, 1, COUNT, 3)):
         ahead, here, behind = (measure(share * step * move) for share in (1.0, 0.0, -1.0))

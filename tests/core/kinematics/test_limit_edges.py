@@ -1,4 +1,4 @@
-"""Ranges: clamping into them, which turns edges block, how far they are, and how they curve."""
+"""Ranges of joints: clamping, and the blocking, distance and curvature of their edges."""
 
 import numpy as np
 import pytest
@@ -21,14 +21,14 @@ from tests.core.limited_rigs import FREE_AXES, X, Y, Z, about, multiply, violati
 from tests.helpers import angles_between, assert_rotations_close, make_rng
 
 COUNT = 2000
-# Radians: so small a turn moves a joint along the plane of its edge.
+# Radians: a turn this small moves a joint along the tangent plane of its edge.
 STEP = 1e-5
-# What a curved edge takes back of such a step, as a share of it.
+# The share of such a step that clamping at a curved edge takes back.
 CURVED = 2e-3
 
 
 def make_joints(kind: JointKind, low: np.ndarray, high: np.ndarray) -> CompiledJoints:
-    """Return one joint of a kind a chain, inside ranges (3, B)."""
+    """Return the joints of chains with one joint of a kind, with ranges (3, B)."""
     count = low.shape[-1]
     offsets, start = np.tile(np.eye(3), (count, 1, 1, 1)), np.tile(IDENTITY, (count, 1, 1))
     ranges = (end.T[:, None] for end in (low, high))
@@ -36,7 +36,7 @@ def make_joints(kind: JointKind, low: np.ndarray, high: np.ndarray) -> CompiledJ
 
 
 def find_near(joints: CompiledJoints, turn: np.ndarray, near: float = EDGE_DISTANCE) -> NearEdges:
-    """Return the edges that turns (1, 4, B) are near to."""
+    """Return the edges near turns (1, 4, B)."""
     return NearEdges(joints.rows, turn.transpose(2, 0, 1), near)
 
 
@@ -50,23 +50,23 @@ def test_a_turn_along_a_blocked_edge_stays(kind):
     rng = make_rng(91)
     drawn = rng.normal(size=(1, 4, COUNT))
     ranges = -rng.uniform(0.1, 2.5, (3, COUNT)), rng.uniform(0.1, 2.5, (3, COUNT))
-    joints, some = make_joints(kind, *ranges), make_rng(92).normal(size=(COUNT, 3))
+    joints, vectors = make_joints(kind, *ranges), make_rng(92).normal(size=(COUNT, 3))
     turn = joints.clamped(drawn / np.linalg.norm(drawn, axis=1, keepdims=True))
     edges = find_near(joints, turn, ON_EDGE)
     assert edges.is_near.sum() > COUNT / 5
-    along = np.einsum("bij,bj->ib", edges.hold(edges.is_near)[:, 0], some)
+    along = np.einsum("bij,bj->ib", edges.hold(edges.is_near)[:, 0], vectors)
     moved = turns.multiply(turns.from_vectors(STEP * along), turn[0])
     taken_back = angles_between(moved.T, joints.clamped(moved[None])[0].T)
-    # What leaves a whole joint nothing is rounding.
+    # Where edges block every turn of a joint, the move is only rounding.
     assert taken_back.max() <= CURVED * STEP
 
 
-# Joints near to edges, and the radians between the turns that are compared.
+# The count of joints near edges, and the radians between the turns that are compared.
 NEARBY, APART = 500, 1e-3
 
 
 def level(ranges, turn, edge):
-    """Return what grows toward an edge of a swing: of an ellipse, or of one axis, shape (B,)."""
+    """Return a measure (B,) that grows toward an edge of a swing, of an ellipse or of one axis."""
     w, x, y, z = turn[0]
     c = np.hypot(w, y)
     swing = np.stack(((x * w + z * y) / c, (z * w - x * y) / c))
@@ -79,7 +79,7 @@ def level(ranges, turn, edge):
 
 
 def on_edge(rng, free):
-    """Return joints inside limits about all axes but some, one a chain; most on an edge."""
+    """Return chains of one joint with limits except on some axes, and turns, most on an edge."""
     low, high = -rng.uniform(0.3, 2.0, (3, NEARBY)), rng.uniform(0.3, 2.0, (3, NEARBY))
     low[free], high[free] = -np.inf, np.inf
     joints, drawn = make_joints(JointKind.BALL, low, high), rng.normal(size=(1, 4, NEARBY))
@@ -96,41 +96,41 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     along -= normal * np.einsum("nib,nib->nb", along, normal)[:, None]
     along /= np.linalg.norm(along, axis=1, keepdims=True)
 
-    def at(way, step):
-        return level(joints.ranges, turns.multiply(turns.from_vectors(step * way), turn), edge)
+    def at(vector, step):
+        return level(joints.ranges, turns.multiply(turns.from_vectors(step * vector), turn), edge)
 
     growth = (at(normal, APART) - at(normal, -APART)) / (2.0 * APART)
     bend = (at(along, APART) + at(along, -APART) - 2.0 * at(along, 0.0)) / APART**2
     press = np.zeros(near.is_near.shape)
     press[..., edge] = 1.0
     curved = near.curve(press)[:, 0]
-    found = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
-    # Where one quarter of an ellipse ends and the next begins there is no second derivative.
-    tells = near.is_near[:, 0, edge]
-    assert tells.sum() > NEARBY / 5
-    np.testing.assert_allclose(found[tells], bend[tells] / growth[tells], rtol=2e-2, atol=2e-3)
+    actual = np.einsum("bi,bij,bj->b", along[0].T, curved, along[0].T)
+    # Where two quarters of an ellipse meet, there is no second derivative.
+    mask = near.is_near[:, 0, edge]
+    assert mask.sum() > NEARBY / 5
+    np.testing.assert_allclose(actual[mask], bend[mask] / growth[mask], rtol=2e-2, atol=2e-3)
 
 
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
-def test_a_turn_by_the_room_leads_onto_the_edge(free, edge):
+def test_a_turn_by_the_room_ends_on_the_edge(free, edge):
     joints, turn = on_edge(make_rng(80), free)
     normal = find_near(joints, turn).normals[:, 0, edge].T
     inward = make_rng(81).uniform(0.01, 0.05, NEARBY)
     inside = turns.multiply(turns.from_vectors(-inward * normal), turn)
     near = find_near(joints, inside)
     rooms = near.rooms[:, 0, edge]
-    tells = near.is_near[:, 0, edge] & (rooms > 1e-3)
-    assert tells.sum() > NEARBY / 5
-    outward = np.where(tells, rooms, 0.0) * near.normals[:, 0, edge].T
+    is_near = near.is_near[:, 0, edge] & (rooms > 1e-3)
+    assert is_near.sum() > NEARBY / 5
+    outward = np.where(is_near, rooms, 0.0) * near.normals[:, 0, edge].T
     outside = turns.multiply(turns.from_vectors(outward), inside)
     again = find_near(joints, outside).rooms[:, 0, edge]
-    # To first order; edges of narrow ranges are curved most.
-    assert np.quantile(again[tells] / rooms[tells], 0.9) < 0.1
+    # The room is exact to first order; edges of narrow ranges are curved most.
+    assert np.quantile(again[is_near] / rooms[is_near], 0.9) < 0.1
 
 
 @every_kind
-def test_one_joint_and_many_are_taken_apart_alike(kind):
-    """Ranges with ends on all, some and no sides, some of no width; turns on edges and inside."""
+def test_one_joint_and_many_are_decomposed_in_the_same_way(kind):
+    """Ranges have ends on all, some or no sides, or no width; turns are on edges and inside."""
     rng = make_rng(83)
     drawn, widths = rng.normal(size=(1, 4, NEARBY)), rng.uniform(0.0, 3.1, (2, 3, NEARBY))
     widths[rng.random(widths.shape) < 0.15] = np.inf
@@ -144,7 +144,7 @@ def test_one_joint_and_many_are_taken_apart_alike(kind):
     many = limit_edges.EdgeArrays(arrays, at)
     slopes = many.find_slopes()
     for row in range(NEARBY):
-        joint = swing_twist.SwingTwistRange(*(float(each[0, row]) for each in ranges))
+        joint = swing_twist.SwingTwistRange(*(float(ends[0, row]) for ends in ranges))
         one = swing_twist.decompose(FLOATS, joint, tuple(turn[0, :, row].tolist()))
         np.testing.assert_allclose(whole[:, row], swing_twist.compose(FLOATS, one), atol=1e-12)
         edges = dict(limit_edges.list_edges(joint, one))
@@ -154,13 +154,13 @@ def test_one_joint_and_many_are_taken_apart_alike(kind):
 
 
 EDGE = st.floats(0.0, np.pi)
-# Half turns and tiny turns among them.
+# Half turns and tiny turns included.
 rotations = tuples_of_rotations().map(np.array)
 
 
 @st.composite
 def ranges(draw):
-    """Return edges as Blender has them, 0 among what is inside; some axes without."""
+    """Return ranges as in Blender, which contain 0; some axes have none."""
     has = np.array([draw(st.booleans()) for _ in range(3)])
     low = np.array([-draw(EDGE) for _ in range(3)])
     high = np.array([draw(EDGE) for _ in range(3)])
@@ -172,20 +172,20 @@ def clamp_one(kind, rotation, low, high):
 
 
 every_free_kind = pytest.mark.parametrize("kind", FREE)
-some = settings(max_examples=40)
+fewer_examples = settings(max_examples=40)
 
 
 @every_free_kind
-@some
+@fewer_examples
 @given(rotation=rotations, edges=ranges())
 def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
     once = clamp_one(kind, rotation, *edges)
     assert abs(np.linalg.norm(once) - 1.0) < 1e-12
-    # Near a swing by half a turn the twist of a float64 quaternion is worth no more.
+    # Near a swing of half a turn the twist of a float64 quaternion is less precise.
     cosine = np.hypot(once[0], once[2])
     if cosine > 1e-6:
         assert violation(kind, once, *edges) <= 1e-9
-    # Half a turn from the middle of its range a twist is as near to either end.
+    # A twist half a turn from the middle of its range is equally near to both ends.
     ends = np.array([edges[0][Y], edges[1][Y]])
     half = 0.5 * ends.mean() if np.isfinite(ends).all() else 0.0
     beside = rotation[0] * np.cos(half) + rotation[2] * np.sin(half)
@@ -196,7 +196,7 @@ def test_what_is_clamped_is_inside_and_not_clamped_again(kind, rotation, edges):
 
 
 @every_free_kind
-@some
+@fewer_examples
 @given(shares=st.tuples(*[st.floats(-0.7, 0.7)] * 3), edges=ranges())
 def test_what_is_inside_stays(kind, shares, edges):
     low, high = edges

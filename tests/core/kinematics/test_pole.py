@@ -1,4 +1,4 @@
-"""The bend faces the pole, turned by its angle or flipped; what poles lack changes as turns say."""
+"""The bend faces the pole, turned by the pole angle or flipped; derivatives of pole errors."""
 
 from dataclasses import replace
 
@@ -15,8 +15,8 @@ from tests.core import chains
 from tests.core.limited_rigs import RIGS
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
-# The bend is turned to the pole after the last iteration, so it is exact to rounding; a side is a
-# small part of the joints' numbers.
+# The bend is turned to the pole after the last iteration, so its error is rounding; a side is a
+# small difference of the joints' coordinates.
 SIDE_TOLERANCE = 1e-9
 TOLERANCE = 1e-9
 every_solver = pytest.mark.parametrize(("count", "solver"), chains.EVERY_SOLVER)
@@ -46,8 +46,8 @@ def test_the_bend_faces_the_pole_and_flipped_the_other_side(count, solver, pose)
             )
             assert_positions_close(other, -side, 1e-6)
             if goal.pole_position is not None:
-                wanted = chains.unit(chains.side_of(np.array([root, pole, target]), target))
-                assert_positions_close(side, wanted, 1e2 * SIDE_TOLERANCE)
+                expected = chains.unit(chains.side_of(np.array([root, pole, target]), target))
+                assert_positions_close(side, expected, 1e2 * SIDE_TOLERANCE)
             if pose == "arc":
                 joints = plain.joint_positions
                 mirrored = joints - 2.0 * ((joints - root) @ side)[:, None] * side
@@ -63,14 +63,14 @@ def test_the_pole_angle_turns_the_pose_about_the_chord(count, solver, angle):
     plain = chains.solved(chain, Goal(target, pole), solver, TOLERANCE).joint_positions
     turned = chains.solved(chain, Goal(target, pole, angle), solver, TOLERANCE).joint_positions
     turn = chains.turned_about(chains.unit(target - root), angle)
-    # Away from the tolerance the two are the same pose turned.
+    # Except for the tolerance, this is the same pose, turned.
     expected = root + (plain - root) @ turn.T
     assert_positions_close(turned, expected, 1e2 * TOLERANCE * chain.max_reach)
 
 
 @pytest.mark.parametrize("degrees", [0.0, 2.9])
 @pytest.mark.parametrize("toward", [1.0, -1.0])
-# FABRIK and CCD choose a side of their own where no pole is set.
+# Without a pole FABRIK and CCD choose another side.
 @pytest.mark.parametrize(("count", "solver"), [(2, Solver.TWO_BONE), (3, Solver.NEWTON)])
 def test_a_pole_on_the_line_to_the_target_gives_no_side(count, solver, toward, degrees):
     chain, target, beside = problem(count)
@@ -85,7 +85,7 @@ def test_a_pole_on_the_line_to_the_target_gives_no_side(count, solver, toward, d
 
 
 @every_solver
-def test_an_extended_chain_rolls_with_the_pole_and_has_nothing_to_flip(count, solver):
+def test_an_extended_chain_rolls_with_the_pole_and_does_not_flip(count, solver):
     chain, target, pole = problem(count, share=1.2)
     angle = 0.8
     before = chains.solved(chain, Goal(target, pole), solver)
@@ -103,7 +103,7 @@ COUNT, STEP, LONG_STEP = 24, 1e-6, 1e-4
 
 
 def poles_of(name, seed):
-    """Return the trees of a rig, random turns (n, 4, B), and random poles."""
+    """Return the kinematic tree of a rig, random turns (n, 4, B), and random poles."""
     rng, rig = make_rng(seed), RIGS[name]()
     compiled = compile_chains(rig.chains(COUNT))
     poses = np.array([rig.some_rotations(rng, 0.9) for _ in range(COUNT)])
@@ -119,18 +119,18 @@ def posed(tree, turn):
 @pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])
 def test_slopes_of_poles_are_those_of_differences(name):
     tree, turn, poles = poles_of(name, 5)
-    past = poles.find_pole_errors(posed(tree, turn))
-    # On either side of the quarter turn from which on the way leads back to the root.
-    assert (np.abs(past) < 0.5 * np.pi).any()
-    assert (np.abs(past) > 0.5 * np.pi).any()
+    errors = poles.find_pole_errors(posed(tree, turn))
+    # Some errors are below a quarter turn, and some above.
+    assert (np.abs(errors) < 0.5 * np.pi).any()
+    assert (np.abs(errors) > 0.5 * np.pi).any()
     slopes = poles.find_slopes(posed(tree, turn))
     for bone in range(len(turn)):
         for axis in range(3):
             move = np.zeros((len(turn), 3, COUNT))
             move[bone, axis] = STEP
             ends = [
-                poles.find_pole_errors(posed(tree, turns.multiply(turns.from_vectors(each), turn)))
-                for each in (move, -move)
+                poles.find_pole_errors(posed(tree, turns.multiply(turns.from_vectors(way), turn)))
+                for way in (move, -move)
             ]
             rise = (ends[0] - ends[1]) / (2.0 * STEP)
             np.testing.assert_allclose(slopes[bone, :, axis], rise, rtol=1e-5, atol=1e-6)
@@ -138,7 +138,7 @@ def test_slopes_of_poles_are_those_of_differences(name):
 
 @pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])
 def test_poles_curve_as_differences_do(name):
-    """The second derivatives of the work of forces on effectors and poles, along moves."""
+    """The second derivatives along moves of the work of forces on effectors and poles."""
     tree, turn, poles = poles_of(name, 6)
     tree = replace(tree, aims=Aims(tree.topology, poles, None, tree.reach, tree.sqrt_weights))
     rows, rng = BoneRows(tree, np.zeros((len(turn), COUNT))), make_rng(6)
@@ -148,10 +148,10 @@ def test_poles_curve_as_differences_do(name):
         turned = turns.multiply(turns.from_vectors(share * move), turn)
         return (force * rows.find_output(rows.pose(chains_first(turned)))).sum(axis=1)
 
-    at = rows.pose(chains_first(turn))
-    curved = rows.curve_outputs(at, force, rows.find_jacobian(at))
-    way = chains_first(move).reshape(COUNT, -1)
-    along = np.einsum("bi,bij,bj->b", way, curved, way)
+    pose = rows.pose(chains_first(turn))
+    curved = rows.curve_outputs(pose, force, rows.find_jacobian(pose))
+    flat_move = chains_first(move).reshape(COUNT, -1)
+    along = np.einsum("bi,bij,bj->b", flat_move, curved, flat_move)
     before, here, after = (work_after(share) for share in (-LONG_STEP, 0.0, LONG_STEP))
     rise = (2.0 * here - before - after) / LONG_STEP**2
     assert (np.abs(along - rise) <= 1e-3 * (1.0 + np.abs(rise))).all()

@@ -1,4 +1,4 @@
-"""A reachable target is reached; others give the closest pose, and no joint pops on the way."""
+"""Reachable targets are reached; others give the closest pose, without jumps in between."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from tests.helpers import angles_of_ways, assert_positions_close, make_rng
 
 # Accepted distance as a share of the chain's length: ten times finer than float32 storage.
 TOLERANCE = 1e-8
-# What the iterative solvers promise where float64 itself limits them: near full reach a step of
-# this size across the chord changes its length by its square only.
+# The precision of iterative solvers in float64, a share of the length: near full reach a step of
+# this size across the chord changes the chord's length only by its square.
 ROUNDING = 1e-12
-# The longest segment against the shortest, as in the published measurements of NEWTON.
+# The ratio of the longest segment to the shortest, as in the published measurements of NEWTON.
 UNEVEN = 9.0
-# Where between the dead zone (0) and full reach (1) targets lie; both ends are reachable.
+# Distances of targets between the dead zone's edge (0) and full reach (1); both are reachable.
 SHARES_OF_REACH = (0.0, 1e-6, 0.05, 0.6, 0.999, 1.0)
 # The largest coordinate that Blender can store.
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
@@ -40,7 +40,7 @@ def assert_reached(chain, target, solver):
 
 
 def at_share(chain, share, direction):
-    """Return the target at a share of the way from the dead zone's edge to full reach."""
+    """Return the target at a share of the distance from the dead zone's edge to full reach."""
     distance = chain.min_reach + share * (chain.max_reach - chain.min_reach)
     return chains.target_at(chain, distance, direction)
 
@@ -62,8 +62,8 @@ def test_reachable_target_is_reached(count, solver, ratio, pose):
         *chains.counts_and_solvers(100),
         (300, Solver.NEWTON),
         *(
-            pytest.param(*each, marks=pytest.mark.slow)
-            for each in ((10, Solver.CCD), (100, Solver.CCD), (300, Solver.FABRIK))
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((10, Solver.CCD), (100, Solver.CCD), (300, Solver.FABRIK))
         ),
     ],
 )
@@ -90,7 +90,7 @@ def test_target_on_the_line_of_a_chain_is_reached(count, solver, is_folded, axis
 @pytest.mark.parametrize("angle", [0.1, 1.9])
 @pytest.mark.parametrize("solver", chains.ITERATIVE)
 def test_target_just_outside_a_tiny_dead_zone_is_reached(solver, angle, beyond):
-    # Three bones on one line, the longest of them longer than the two others by a trifle.
+    # Three bones on one line; the longest is slightly longer than the two others together.
     chain = Chain(np.array([0.0, -2.0, -0.4, -4.001])[:, None] * np.eye(3)[0], (0.0, 1.0, 0.0))
     toward = np.array([np.cos(angle), np.sin(angle), 0.0])
     assert_reached(chain, chain.min_reach * (1.0 + beyond) * toward, solver)
@@ -149,8 +149,8 @@ def test_target_on_the_root_of_a_dead_zone_keeps_the_chord(count, solver):
     assert solution.status is Status.FOLDED
 
 
-# Small whole numbers make what random numbers never do: chains exactly straight, folded, closed or
-# crossing themselves, targets exactly on a joint, on a segment or at full reach.
+# Small whole numbers give cases that random numbers never give: chains exactly straight, folded,
+# closed or crossing themselves, targets exactly on a joint, on a segment or at full reach.
 whole_vector = st.tuples(*[st.integers(-3, 3)] * 3)
 
 
@@ -175,14 +175,14 @@ single_solver = pytest.mark.parametrize("solver", chains.SOLVERS)
 
 
 def eased(distance, reach, soft):
-    """Return the distance that is solved for, as the formula in docs/behaviour.md says."""
-    first = reach - soft
-    past = np.maximum(distance - first, 0.0)
-    return np.where(past > 0.0, first + soft * (1.0 - np.exp(-past / soft)), distance)
+    """Return the softened distance, by the formula in docs/behaviour.md."""
+    start = reach - soft
+    excess = np.maximum(distance - start, 0.0)
+    return np.where(excess > 0.0, start + soft * (1.0 - np.exp(-excess / soft)), distance)
 
 
 def options_for(chain, solver, soft, **others):
-    """Return options with a soft distance told as a share of the reach."""
+    """Return options; the soft distance is a share of the reach."""
     reach = chain.max_reach
     return SolveOptions(solver=solver, tolerance=1e-9 * reach, soft_distance=soft * reach, **others)
 
@@ -197,20 +197,20 @@ def test_the_elbow_of_a_soft_limb_never_turns_faster_than_the_bound(ratio, soft)
         np.linspace(1.0 - soft, 1.5, 1500) * chain.max_reach,
         chains.random_direction(rng),
     )
-    targets = [chains.target_at(chain, each, direction) for each in distances]
+    targets = [chains.target_at(chain, distance, direction) for distance in distances]
     options = options_for(chain, Solver.TWO_BONE, soft)
-    joints = np.array([solve(chain, Goal(each), options).joint_positions for each in targets])
+    joints = np.array([solve(chain, Goal(place), options).joint_positions for place in targets])
     bends = angles_of_ways(*np.moveaxis(np.diff(joints, axis=1), 1, 0))
     speeds = np.abs(np.diff(bends) / np.diff(distances))
     bound = np.sqrt(chain.max_reach / (2.0 * first * second * zone))
     assert speeds.max() <= bound * (1.0 + soft)
-    # The closed form counts the zone as short. It is no idle bound: the elbow comes near to it.
+    # The closed form assumes a short zone. The bound is tight: the elbow almost attains it.
     assert speeds.max() >= 0.9 * bound
 
 
 @every_solver
 @pytest.mark.parametrize("ratio", [1.0, 3.0])
-def test_the_effector_stops_where_the_formula_says_and_the_residual_tells(count, solver, ratio):
+def test_the_effector_stops_where_the_formula_says_and_the_residual_agrees(count, solver, ratio):
     rng = make_rng(20 + count)
     chain = chains.start_chain("random", count, rng, ratio)
     soft = 0.1 if chain.min_reach < 0.7 * chain.max_reach else 0.02
@@ -219,19 +219,19 @@ def test_the_effector_stops_where_the_formula_says_and_the_residual_tells(count,
     for share in (0.85, 0.93, 0.99, 1.0 - 1e-9):
         distance = share * chain.max_reach
         solution = solve(chain, Goal(chains.target_at(chain, distance, direction)), options)
-        near = eased(distance, chain.max_reach, soft * chain.max_reach)
-        expected = chains.target_at(chain, near, direction)
+        softened = eased(distance, chain.max_reach, soft * chain.max_reach)
+        expected = chains.target_at(chain, softened, direction)
         tolerance = 2.0 * options.tolerance
         assert_positions_close(solution.joint_positions[-1], expected, tolerance)
-        assert solution.residual == pytest.approx(distance - near, abs=tolerance)
-        assert solution.status is (Status.SOFTENED if near < distance else Status.REACHED)
+        assert solution.residual == pytest.approx(distance - softened, abs=tolerance)
+        assert solution.status is (Status.SOFTENED if softened < distance else Status.REACHED)
         np.testing.assert_allclose(
             chains.lengths_of(solution.joint_positions), chain.segment_lengths
         )
 
 
 @single_solver
-def test_tips_that_take_a_rotation_leave_the_zone_to_the_bones_before_them(solver):
+def test_with_a_tip_rotation_the_soft_zone_is_that_of_the_bones_before_the_tip(solver):
     rng = make_rng(80)
     chain = chains.start_chain("arc", 3, rng)
     turn = rng.normal(size=4)
@@ -242,14 +242,14 @@ def test_tips_that_take_a_rotation_leave_the_zone_to_the_bones_before_them(solve
     head = chain.joint_positions[0] + 0.98 * reach * chains.random_direction(rng)
     options = options_for(chain, solver, 0.1)
     solution = solve(chain, Goal(head + tip, tip_rotation_wxyz=turn), options)
-    near = eased(0.98 * reach, reach, options.soft_distance)
-    assert solution.residual == pytest.approx(0.98 * reach - near, abs=1e-8)
+    softened = eased(0.98 * reach, reach, options.soft_distance)
+    assert solution.residual == pytest.approx(0.98 * reach - softened, abs=1e-8)
     assert_positions_close(solution.joint_positions[-1] - solution.joint_positions[-2], tip)
     assert solution.status is Status.SOFTENED
 
 
 @pytest.mark.parametrize("solver", chains.ITERATIVE)
-def test_chains_with_joints_are_as_soft(solver):
+def test_chains_with_joints_are_softened_in_the_same_way(solver):
     bends = [(X, 0), (X, 20), (Z, -15), (X, 10)]
     sides = [(K.SWING, ((-75, 75),) * 2)] * 3
     chain = make_rig([(K.BALL, ((-75, 75),) * 3), *sides], bends=bends).chain()
@@ -258,14 +258,14 @@ def test_chains_with_joints_are_as_soft(solver):
     for share in (0.89, 0.95, 1.0 - 1e-9, 1.2):
         distance = share * chain.max_reach
         solution = solve(chain, Goal(distance * direction), options)
-        near = eased(distance, chain.max_reach, options.soft_distance)
-        assert_positions_close(solution.joint_positions[-1], near * direction, 1e-6)
-        expected = Status.SOFTENED if near < distance else Status.REACHED
+        softened = eased(distance, chain.max_reach, options.soft_distance)
+        assert_positions_close(solution.joint_positions[-1], softened * direction, 1e-6)
+        expected = Status.SOFTENED if softened < distance else Status.REACHED
         assert solution.status is (Status.EXTENDED if share > 1.0 else expected)
 
 
-def test_the_zone_leaves_dead_zones_alone():
-    # Between folded, 0.98 of the reach, and stretched there is no room for the whole distance.
+def test_the_soft_zone_does_not_change_dead_zones():
+    # The range from folded, 0.98 of the reach, to straight is shorter than the soft distance.
     chain = Chain(np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.01, 1.0, 0.0]]))
     middle = 0.5 * (chain.min_reach + chain.max_reach)
     goal = Goal(np.array([0.0, middle, 0.0]))

@@ -1,4 +1,4 @@
-"""Bad input raises one error, whose sentence says what to do next."""
+"""Bad input raises an error whose one sentence says what to do."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ BOTH = np.concatenate((HEADS, TIPS))
 NAN, INFINITE = float("nan"), float("inf")
 ARM, TREE = RIGS["arm"](), TREES["Y_4_3_3"]()
 
-# What a sentence must contain besides the complaint: something to do.
+# Verbs, one of which every message must contain: an advice, not only a complaint.
 ADVICE = re.compile(
     r"\b(check|choose|give|lengthen|leave|list|lower|put|raise|read|select|set|swap|take|use)\b",
     re.IGNORECASE,
@@ -27,14 +27,13 @@ ADVICE = re.compile(
 
 
 def joints_with(index, value):
-    """Return the joints with one number replaced."""
     joints = JOINTS.copy()
     joints[index] = value
     return joints
 
 
 def solve_bones(count, goal=TARGET, **options):
-    """Solve a chain of so many bones."""
+    """Solve a chain of ``count`` bones."""
     chain = core.Chain(np.arange(count + 1)[:, None] * np.array([0.0, 1.0, 0.0]))
     return core.solve(
         chain,
@@ -70,7 +69,7 @@ def flat_tree():
 
 
 def floating(parents):
-    """Return a chain, or bones that hang on these, whose first bone floats."""
+    """Return a chain, or a tree with these parents, whose first bone floats."""
     topology = parents and core.Topology(parents, (1,))
     kinds = core.JointKind.FLOATING, core.JointKind.BALL
     return core.Chain(JOINTS[:3], joints=joints(kinds), topology=topology)
@@ -81,7 +80,7 @@ def read_rotations():
     return core.bone_rotations(chains, core.solve_batch(chains, core.Goals(TARGETS[:2])))
 
 
-# A word of the sentence, and what is refused with it.
+# Words of the message, and a function that must raise it.
 CHAINS = {
     "one joint": ("two joint positions", lambda: core.Chain(JOINTS[:1])),
     "points of a plane": ("shape", lambda: core.Chain(JOINTS[:, :2])),

@@ -1,4 +1,4 @@
-"""What holds for every solution: lengths, root, rotations, silence; records are checked copies."""
+"""Properties of every solution: lengths, root, rotations, no warnings; records are copies."""
 
 import dataclasses
 
@@ -10,20 +10,20 @@ from blender_ik_addon.core.algebra import rotation
 from tests.core import chains
 from tests.helpers import assert_positions_close, make_rng
 
-# Promise 3, as a share of the chain's length.
+# Largest error of a bone's length in promise 3, a share of the chain's length.
 LENGTH_TOLERANCE = 1e-9
-# The rotations that are written to bones must bring the joints where the solution says.
+# Largest distance between the joints of the rotations and those of the solution, a share too.
 ROTATION_TOLERANCE = 1e-9
-# Quaternions of unit length to rounding.
+# Largest error of a unit quaternion's length: rounding.
 UNIT_TOLERANCE = 1e-12
 
 
-# Root, dead zone, edges of reach, comfortable, far away: shares of the full reach.
+# Distances of targets, shares of the full reach: root, dead zone, within, edges of reach, too far.
 SHARES_OF_LENGTH = (0.0, 1e-9, 1e-6, 0.3, 0.999, 1.0, 1.5)
 
 
 def goals_of(chain, rng):
-    """Yield goals all over space, on the chain's axis too, with and without a pole."""
+    """Yield goals in random directions and on the chain's axis, with and without a pole."""
     root = chain.joint_positions[0]
     along = chains.segments_of(chain.joint_positions)[0] / chain.segment_lengths[0]
     for share in SHARES_OF_LENGTH:
@@ -55,7 +55,7 @@ def test_every_goal_gives_a_sound_solution_and_no_warning(count, solver, pose, r
         assert solution.residual == pytest.approx(distance, abs=1e-12)
         assert (solution.status is core.Status.REACHED) == solution.is_converged
         assert abs(np.linalg.norm(solution.chain_rotation_wxyz) - 1.0) <= UNIT_TOLERANCE
-        # The rotations make the joints.
+        # The rotations give the same joints as the solution.
         rotations = core.bone_rotations(chain, solution)
         assert rotations.shape == (len(chain.segment_lengths), 4)
         assert np.max(np.abs(np.linalg.norm(rotations, axis=1) - 1.0)) <= UNIT_TOLERANCE
@@ -69,7 +69,7 @@ def test_every_goal_gives_a_sound_solution_and_no_warning(count, solver, pose, r
 def test_reached_means_within_the_tolerance_and_no_more(solver):
     chain = chains.start_chain("arc", 3, make_rng(6))
     target = chains.target_at(chain, 0.9 * chain.max_reach, chains.random_direction(make_rng(7)))
-    # One iteration does not arrive; where it ends does not depend on the tolerance.
+    # One iteration does not reach the target; its end does not depend on the tolerance.
     residual = chains.solved(chain, target, solver, tolerance=0.0, iterations=1).residual
     assert residual > 1e-4
     for share, status in ((0.999, core.Status.ITERATIONS_USED_UP), (1.001, core.Status.REACHED)):
@@ -77,7 +77,7 @@ def test_reached_means_within_the_tolerance_and_no_more(solver):
         assert core.solve(chain, core.Goal(target), options).status is status
 
 
-def test_records_keep_copies_that_nobody_can_change():
+def test_records_keep_read_only_copies():
     joints, target, pole = np.eye(3), np.ones(3), np.zeros(3)
     chain, goal = (
         core.Chain(joints, bend_direction=pole),

@@ -1,4 +1,4 @@
-"""FOLLOW: lengths, how far joints run, frame rate, limits, covariance, and its use in ``solve``."""
+"""FOLLOW: lengths, moves of joints, frame rate, limits, covariance, and its use in ``solve``."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ BENDS = st.sampled_from([None, 0.0, 0.3, 0.8, 1.5, 2.8])
 
 
 def follow(points, path, lead=core.Lead.TIP, max_bend=None):
-    """Drag chains along a path (f, 3, B)."""
+    """Drag chains (n + 1, 3, B) along a path (f, 3, B)."""
     bend = np.pi if max_bend is None else max_bend
     for place in path:
         points = dragging.drag_points(dragging.Drag(lead, m=FLOATS), points, place, bend)
@@ -30,7 +30,7 @@ def follow(points, path, lead=core.Lead.TIP, max_bend=None):
 
 
 def chains_of(seed, count=6, size=4, ratio=3.0):
-    """Return start poses of several kinds, shape (n + 1, 3, B)."""
+    """Return start poses of different kinds, shape (n + 1, 3, B)."""
     rng = make_rng(seed)
     kinds = [POSES[i % len(POSES)] for i in range(size)]
     joints = [start_joints(kind, uneven_lengths(count, ratio, rng), rng) for kind in kinds]
@@ -38,7 +38,7 @@ def chains_of(seed, count=6, size=4, ratio=3.0):
 
 
 def arc(count=10, size=1):
-    """Return gently bent chains of unit segments."""
+    """Return slightly bent chains of unit segments, shape (n + 1, 3, B)."""
     angles = np.linspace(0.0, 1.5, count)
     steps = np.stack([np.cos(angles), np.sin(angles), 0.2 * np.sin(2.0 * angles)], axis=1)
     steps /= np.linalg.norm(steps, axis=1, keepdims=True)
@@ -51,12 +51,12 @@ def led(points, lead):
 
 
 def bends_of(points):
-    ways = np.diff(points, axis=0)
-    return angles_of_ways(ways[1:].swapaxes(1, -1), ways[:-1].swapaxes(1, -1))
+    segments = np.diff(points, axis=0)
+    return angles_of_ways(segments[1:].swapaxes(1, -1), segments[:-1].swapaxes(1, -1))
 
 
 def walk(points, lead, rng, step, number):
-    """Yield places of the led end: a walk that turns now and then, in steps of a length (B,)."""
+    """Yield positions of the led end: a random walk in steps of a length (B,)."""
     place, course = led(points, lead), rng.normal(size=(3, points.shape[-1]))
     for _ in range(number):
         course = course + 0.3 * rng.normal(size=course.shape)
@@ -99,9 +99,9 @@ def test_no_joint_runs_more_than_a_twentieth_farther_than_the_led_end(seed, lead
 
 
 def turning(points, lead, is_pushed):
-    """Return a smooth path of the led end over one second: a function of the time."""
-    start, away = led(points, lead), led(points, lead) - points[0 if lead is core.Lead.TIP else -1]
-    along = away / np.linalg.norm(away, axis=0) * (-1.0 if is_pushed else 1.0)
+    """Return a smooth path of the led end as a function of the time in seconds."""
+    start, chord = led(points, lead), led(points, lead) - points[0 if lead is core.Lead.TIP else -1]
+    along = chord / np.linalg.norm(chord, axis=0) * (-1.0 if is_pushed else 1.0)
 
     def at(time):
         swing = np.array([np.sin(5.0 * time), 1.0 - np.cos(4.0 * time), 0.5 * np.sin(7.0 * time)])
@@ -126,10 +126,10 @@ def test_half_the_frame_rate_gives_the_same_path(lead, bend, is_pushed):
 
 def test_a_single_segment_runs_on_the_exact_tractrix():
     points = np.array([[[0.0], [-2.0], [0.0]], [[0.0], [0.0], [0.0]]])
-    for way in (0.5, 3.0, 11.0):
-        moved = follow(points, np.array([[[way], [0.0], [0.0]]]))
-        half = np.arctan(np.exp(-way / 2.0))
-        expected = [way - 2.0 * np.cos(2.0 * half), -2.0 * np.sin(2.0 * half), 0.0]
+    for distance in (0.5, 3.0, 11.0):
+        moved = follow(points, np.array([[[distance], [0.0], [0.0]]]))
+        half_angle = np.arctan(np.exp(-distance / 2.0))
+        expected = [distance - 2.0 * np.cos(2.0 * half_angle), -2.0 * np.sin(2.0 * half_angle), 0.0]
         np.testing.assert_allclose(moved[0, :, 0], expected, atol=1e-12)
 
 
@@ -155,7 +155,7 @@ def test_moved_mirrored_or_scaled_the_answer_goes_along(seed, lead, bend, is_mir
 
 
 def test_the_root_leads_as_the_tip_of_the_reversed_chain_does():
-    # Which way a chain that is folded onto itself unfolds is nobody's to say.
+    # A chain that is folded onto itself may unfold in any direction, so leave it out.
     points = chains_of(3)[..., [kind != "folded" for kind in POSES[:4]]]
     path = np.array(list(walk(points, core.Lead.ROOT, make_rng(4), 0.4, 6)))
     limits = np.linspace(0.4, 2.0, 5)
@@ -185,12 +185,12 @@ def test_solve_drags_once_and_its_bone_rotations_give_its_joints(lead):
 @pytest.mark.parametrize("bend", [None, 0.8])
 @pytest.mark.parametrize("has_limits", [False, True])
 @pytest.mark.parametrize("lead", core.Lead)
-def test_one_by_one_and_side_by_side_are_the_same(lead, has_limits, bend, monkeypatch):
+def test_chains_one_by_one_and_in_a_batch_are_the_same(lead, has_limits, bend, monkeypatch):
     rig, rng = RIGS["arm"](), make_rng(5)
     chains = rig.chains(4) if has_limits else core.Chains(np.moveaxis(chains_of(5), -1, 0))
-    # They take different numbers of steps.
-    ways = np.array([0.0, 1e-3, 0.2, 6.0])[:, None] * unit(rng.normal(size=(4, 3)))
-    targets = chains.joint_positions[:, -1 if lead is core.Lead.TIP else 0] + ways
+    # Moves of different lengths take different numbers of steps.
+    moves = np.array([0.0, 1e-3, 0.2, 6.0])[:, None] * unit(rng.normal(size=(4, 3)))
+    targets = chains.joint_positions[:, -1 if lead is core.Lead.TIP else 0] + moves
     options = core.SolveOptions(
         core.Solver.FOLLOW, lead=lead, max_bend=np.pi if bend is None else bend
     )
@@ -202,7 +202,7 @@ def test_one_by_one_and_side_by_side_are_the_same(lead, has_limits, bend, monkey
     assert compiled_chains.MAX_CHAINS_IN_FLOATS > 0
     monkeypatch.setattr(compiled_chains, "MAX_CHAINS_IN_FLOATS", 0)
     together = core.solve_batch(chains, core.Goals(targets), options)
-    expected = np.array([each.joint_positions[0] for each in alone])
+    expected = np.array([solutions.joint_positions[0] for solutions in alone])
     assert np.abs(together.joint_positions - expected).max() <= 1e-9 * rig.length
 
 
@@ -216,7 +216,7 @@ def test_a_chain_with_its_root_anchored_stays_in_its_ranges_and_its_root_stays(n
             chain, core.Goal(target), core.SolveOptions(core.Solver.FOLLOW, use_anchor=True)
         )
         assert np.linalg.norm(solution.joint_positions[0] - root) <= 1e-9 * rig.length
-        # Sines of half angles tell ranges worst near half a turn.
+        # Sines of half angles resolve ranges worst near half a turn.
         assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
         moved = rig.joints(solution.local_rotations_wxyz)
         chain = replace(chain, joint_positions=solution.joint_positions, joints=moved)

@@ -1,4 +1,4 @@
-"""Bone rotations: hinges stay hinges, and nothing twists that need not."""
+"""Bone rotations: hinges stay hinges, and bones do not twist without need."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,12 @@ from blender_ik_addon.core.algebra import rotation
 from tests.core import chains
 from tests.helpers import make_rng
 
-# The part of a unit quaternion that turns about another axis than the hinge's.
+# The largest part of a unit quaternion that turns about another axis than the hinge's.
 HINGE_TOLERANCE = 1e-9
 
 
-# Sweeps end within their tolerance of the target: seen from the root at a hundredth of the length,
-# and again over a limb bent by a degree, that tilts the plane of the bend by so much.
+# Sweeps end within their tolerance of the target. This error tilts the plane of the bend by up to
+# so much: for a target at a hundredth of the length, and a limb bent by a degree.
 SWEEP_HINGE_TOLERANCE = 1e-5
 
 
@@ -41,7 +41,7 @@ def test_an_elbow_bends_about_its_hinge_with_a_pole_and_without(
     chain, normal = Chain(joints, bend_direction=frame[:, 1]), frame[:, 2]
     target = chains.target_at(chain, share * chain.max_reach, chains.random_direction(rng))
     is_sweep = solver in (Solver.FABRIK, Solver.CCD, Solver.FORCE)
-    # Sweeps choose a side of their own where no pole is set.
+    # Without a pole sweeps choose another side.
     pole = chains.pole_beside(chain, target, rng) if use_pole or is_sweep else None
     goal = Goal(target, pole, pole_angle)
     solution = chains.solved(
@@ -64,6 +64,6 @@ def test_bones_swing_from_the_turn_of_the_chain_without_twist(seed):
     rotations = bone_rotations(chain, solution)
     before = np.vstack((solution.chain_rotation_wxyz, rotations[:-1]))
     start = chains.unit(np.diff(chain.joint_positions, axis=0))
-    # Seen from the parent, a bone turns about an axis across itself: there is no twist in it.
+    # Relative to its parent a bone turns about an axis across itself, so without twist.
     turns = rotation.multiply(rotation.conjugate(before), rotations)
     assert np.max(np.abs(np.sum(turns[:, 1:] * start, axis=1))) <= 1e-9

@@ -1,4 +1,4 @@
-"""Points of bodies stay above a floor, whatever pulls."""
+"""Points of bodies stay above a floor."""
 
 from dataclasses import replace
 
@@ -13,24 +13,24 @@ from tests.helpers import make_rng
 PERSON = make_person("hand.L", "hips")
 UPRIGHT = np.tile((1.0, 0.0, 0.0, 0.0), (4, 1))
 OPTIONS = SolveOptions(tolerance=1e-6)
-# The soles are this far below the feet.
+# The height of the soles.
 SOLE = PERSON.ends[0, 1]
 POINTS = ("shin.L", "shin.R", "hand.L", "hand.R", "neck")
 TINY = 1e-6 * HEIGHT
-# How far pins may slip as hips are pulled and points pressed on the floor: as in evaluated rigs.
+# The largest slip of pins with pulled hips and points on the floor, as in evaluated rigs.
 SLIP = 2e-5 * HEIGHT
-# Seeds with which a point would pass the floor.
+# Seeds for which a point would pass the floor.
 TOUCHED = (33, 126)
 
 
 def floor_at(person: Person, level: float) -> Floor:
-    """Return a floor that knees, hands and the head do not pass, at a height."""
+    """Return a floor for knees, hands and the head, at a height."""
     rows = [person.names.index(name) for name in POINTS]
     return Floor(rows, person.heads[rows], (0.0, 2.0, 0.0), (5.0, level, -3.0))
 
 
 def pull(hand=(0.0, 0.0, 0.0), hips=None, priority=(0, 0, 2, 2), floor=None) -> Goal:
-    """Return the goals of feet that stay, a hand that goes a way, and hips that go one."""
+    """Return goals that keep the feet, and move the hand and the hips by offsets."""
     target = PERSON.ends.copy()
     target[2] += hand
     if hips is None:
@@ -48,13 +48,13 @@ def heights(person: Person, solution, level: float) -> np.ndarray:
     return solution.joint_positions[rows, 1] - level
 
 
-def test_what_stays_above_the_floor_does_not_feel_it():
+def test_a_floor_changes_nothing_for_points_that_stay_above_it():
     for seed in range(3):
-        way = make_rng(seed).normal(size=3) * 0.2
-        free = solve(PERSON.chain, pull(way), OPTIONS)
-        nothing = Floor((), np.zeros((0, 3)), (0.0, 1.0, 0.0), (0.0, HEIGHT, 0.0))
-        for floor in (floor_at(PERSON, SOLE - 0.5), nothing):
-            floored = solve(PERSON.chain, pull(way, floor=floor), OPTIONS)
+        offset = make_rng(seed).normal(size=3) * 0.2
+        free = solve(PERSON.chain, pull(offset), OPTIONS)
+        empty = Floor((), np.zeros((0, 3)), (0.0, 1.0, 0.0), (0.0, HEIGHT, 0.0))
+        for floor in (floor_at(PERSON, SOLE - 0.5), empty):
+            floored = solve(PERSON.chain, pull(offset, floor=floor), OPTIONS)
             assert np.array_equal(free.joint_positions, floored.joint_positions)
             assert floored.forces[-1] == 0.0
 
@@ -74,7 +74,7 @@ def test_no_point_passes_the_floor_and_pins_stay(seed):
         assert heights(PERSON, free, level).min() < -TINY
 
 
-def test_bodies_side_by_side_have_their_own_floors():
+def test_bodies_of_a_batch_have_different_floors():
     goals = [
         pull(np.array((0.2, -1.8, 0.2)), floor=floor_at(PERSON, SOLE + lift))
         for lift in (0.2, -2.0)
@@ -82,28 +82,28 @@ def test_bodies_side_by_side_have_their_own_floors():
     alone = [solve(PERSON.chain, goal, OPTIONS) for goal in goals]
     chains = PERSON.chain.as_batch().take(np.zeros(2, dtype=int))
     batches = [goal.as_batch() for goal in goals]
-    floor = join_records([each.floor for each in batches])
+    floor = join_records([batch.floor for batch in batches])
     together = replace(join_records(batches), floor=floor)
-    found = solve_batch(chains, together, OPTIONS)
+    solutions = solve_batch(chains, together, OPTIONS)
     for row, solution in enumerate(alone):
-        # To the last bit: where two poses are as good as each other, the last digit chooses.
-        assert np.array_equal(found[row].joint_positions, solution.joint_positions)
+        # Equal to the last bit: where two poses are equally good, the last digit chooses.
+        assert np.array_equal(solutions[row].joint_positions, solution.joint_positions)
 
 
-def test_what_pins_hold_below_the_floor_takes_no_other_point_along():
-    # Feet are pinned so far below that knees cannot rise to it.
+def test_points_that_pins_hold_below_the_floor_pull_no_other_point_below():
+    # The feet are pinned so far below the floor that the knees cannot rise to it.
     level = SOLE + 0.6
     floor = floor_at(PERSON, level)
     solution = solve(PERSON.chain, pull(np.array((0.2, -1.2, 0.2)), floor=floor), OPTIONS)
-    above = heights(PERSON, solution, level)
+    heights_above = heights(PERSON, solution, level)
     assert solution.residual[:2].max() <= TINY
-    assert above[:2].max() < 0.0
-    assert above[2:].min() >= -TINY
+    assert heights_above[:2].max() < 0.0
+    assert heights_above[2:].min() >= -TINY
 
 
-# Forces on what cannot be held grow from step to step until no float tells them.
+# Forces on points that cannot be held grow from step to step until floats overflow.
 @pytest.mark.filterwarnings("error")
-def test_the_floor_takes_nothing_from_pins_that_cannot_be_met():
+def test_the_floor_does_not_move_pins_that_cannot_be_met_farther():
     up = np.array((0.0, 1.0, 0.0))
     priority = (0, 0, 0, 2)
     free = solve(PERSON.chain, pull(up, priority=priority), OPTIONS)

@@ -1,4 +1,4 @@
-"""Goals of effectors that hold or give way, and trees that float."""
+"""Goals of effectors with priorities, and trees that float."""
 
 from dataclasses import replace
 
@@ -20,12 +20,12 @@ OPTIONS = replace(NEAR, stays_near=False)
 FREE = (False, False, False)
 
 
-def test_what_comes_first_is_met_what_comes_after_as_far_as_it_lets_it_and_both_say_so():
+def test_first_goals_are_met_later_ones_as_far_as_possible_and_statuses_say_so():
     near = solve(PERSON.chain, pull(PERSON, np.array((0.2, 0.2, 0.1))), OPTIONS)
     assert near.statuses == (Status.REACHED,) * 3
-    way = np.array((0.0, 3.0, 0.0))
-    first = solve(PERSON.chain, pull(PERSON, way), OPTIONS)
-    last = solve(PERSON.chain, pull(PERSON, way, (2, 2, 0)), OPTIONS)
+    offset = np.array((0.0, 3.0, 0.0))
+    first = solve(PERSON.chain, pull(PERSON, offset), OPTIONS)
+    last = solve(PERSON.chain, pull(PERSON, offset, (2, 2, 0)), OPTIONS)
     assert first.residual[:2].max() < 1e-6
     assert first.residual[2] > 1.0
     assert first.statuses[:2] == (Status.REACHED,) * 2
@@ -35,18 +35,18 @@ def test_what_comes_first_is_met_what_comes_after_as_far_as_it_lets_it_and_both_
 
 
 @pytest.mark.parametrize("seed", [1, 6])
-def test_no_small_change_that_keeps_the_feet_brings_a_hand_nearer(seed):
-    """The level is least where it is: what is left of its slope is held, or pressed on ranges."""
+def test_no_small_change_that_keeps_the_feet_moves_a_hand_nearer(seed):
+    """The solution is a minimum: pins and limits balance the rest of the slope."""
     person = make_person(floats=False)
-    way = random_way(seed, 0.9, 1.6)
-    goal = replace(pull(person, way), has_tip_rotation=FREE, priority=(0, 0, 2))
+    offset = random_way(seed, 0.9, 1.6)
+    goal = replace(pull(person, offset), has_tip_rotation=FREE, priority=(0, 0, 2))
     start = solve(person.chain, goal, OPTIONS)
     assert start.residual[2] > 0.1
     rng = make_rng(seed)
     joints = replace(person.chain.joints, start_wxyz=start.local_rotations_wxyz)
-    gained = []
+    gains = []
     for _ in range(2):
-        # From a pose nearby, with the feet brought back, the hand gets no nearer either.
+        # A solve from a random pose nearby brings the feet back, and the hand no nearer.
         shaken = turns.multiply(
             turns.from_vectors(0.02 * rng.normal(size=(3, len(joints.kinds)))[None])[0],
             joints.start_wxyz.T,
@@ -60,19 +60,19 @@ def test_no_small_change_that_keeps_the_feet_brings_a_hand_nearer(seed):
             heads * points.unit[0] + points.root[:, 0], None, moved, None, person.chain.topology
         )
         again = solve(shaken_chain, goal, OPTIONS)
-        gained.append(start.residual[2] - again.residual[2])
-    assert max(gained) < 1e-5
+        gains.append(start.residual[2] - again.residual[2])
+    assert max(gains) < 1e-5
 
 
-def test_the_nearest_pose_is_found_in_a_few_steps():
-    """What holds the goals curves their ways: each force belongs to the output that it holds."""
+def test_the_nearest_pose_is_found_in_at_most_14_steps_for_most_goals():
+    """The curvature of held goals counts: every force belongs to the output that it holds."""
     goals = [pull(PERSON, random_way(seed, 0.1, 0.6)) for seed in range(12)]
     steps = [int(np.max(solve(PERSON.chain, goal, NEAR).iterations)) for goal in goals]
     assert sum(count <= 14 for count in steps) >= 9
 
 
-def _stretch(ways: Array) -> list[Solution]:
-    """Pull one hand of a person; neck, other hand and hips have goals where they are."""
+def _stretch(offsets: Array) -> list[Solution]:
+    """Pull one hand of a person by offsets; the goals of neck, other hand and hips stay."""
     person = make_person("hand.L", "hand.R", "neck", "hips")
     goal = Goal(
         person.ends,
@@ -81,70 +81,68 @@ def _stretch(ways: Array) -> list[Solution]:
         has_tip_rotation=(True,) * 4 + FREE[:2],
     )
     hand = np.arange(6)[:, None] == 2
-    targets = [person.ends + hand * way for way in ways]
+    targets = [person.ends + hand * offset for offset in offsets]
     return [solve(person.chain, replace(goal, target_position=target), NEAR) for target in targets]
 
 
-def test_goals_that_pull_lead_along_their_valleys_in_few_steps():
-    """Stiff springs bend a valley: a step comes back to where it has meant to bring the goals."""
+def test_goals_that_pull_follow_their_valleys_in_few_steps():
+    """Stiff springs curve a valley: every step is corrected to where it meant to move the goals."""
     angles = np.linspace(0.0, 6.0, 16)
     around = np.stack((np.cos(angles), np.sin(angles), np.sin(0.7 * angles)), axis=1)
-    found = _stretch(np.array((0.28, -0.08, 0.08)) + 0.04 * around)
-    assert min(each.residual[2] for each in found) > 1e-2
-    # Where only what is held comes back there are 42 in the mean, where only shifts bound steps 24.
-    assert np.mean([np.max(each.iterations) for each in found]) < 22
+    solutions = _stretch(np.array((0.28, -0.08, 0.08)) + 0.04 * around)
+    assert min(solution.residual[2] for solution in solutions) > 1e-2
+    # If only held goals are corrected, the mean is 42; if only shifts bound steps, it is 24.
+    assert np.mean([np.max(solution.iterations) for solution in solutions]) < 22
 
 
-def test_a_body_follows_steadily_as_a_hand_is_pulled_ever_farther():
-    """Springs that get stiffer round after round came to other poses at one millimetre more."""
-    way = random_way(3, 1.0, 1.0)
-    found = _stretch(np.linspace(0.34, 0.38, 21)[:, None] * way)
-    assert min(each.residual[2] for each in found) > 0.1
-    joints = np.array([each.joint_positions for each in found])
+def test_a_body_follows_steadily_as_a_hand_is_pulled_farther_and_farther():
+    """With springs that got stiffer every round, one millimetre more led to another pose."""
+    offset = random_way(3, 1.0, 1.0)
+    solutions = _stretch(np.linspace(0.34, 0.38, 21)[:, None] * offset)
+    assert min(solution.residual[2] for solution in solutions) > 0.1
+    joints = np.array([solution.joint_positions for solution in solutions])
     speeds = np.linalg.norm(np.diff(joints, axis=0), axis=2) / 0.002
     assert speeds.max() < 2.0
 
 
-def test_a_hand_is_hardly_let_go_of_where_it_takes_just_more_than_it_is_worth():
-    """It still pulls with that; a spring alone leaves 3.4 mm of the way."""
-    way = random_way(4, 1.0, 1.0)
-    held, let_go = _stretch(np.array((0.986, 0.988))[:, None] * way)
+def test_a_hand_that_takes_slightly_more_than_its_greatest_force_hardly_moves_away():
+    """It still pulls with this force; a spring alone leaves a gap of 3.4 mm."""
+    offset = random_way(4, 1.0, 1.0)
+    held, released = _stretch(np.array((0.986, 0.988))[:, None] * offset)
     assert held.residual[2] < 1e-6
-    assert 1e-3 < let_go.residual[2] < 3e-3
+    assert 1e-3 < released.residual[2] < 3e-3
 
 
-def test_what_is_let_go_of_goes_on_from_where_the_first_step_has_led():
-    """From the start pose both come to other valleys: hips that stay 0.11 and 0.27 m off."""
+def test_goals_that_are_let_go_continue_from_the_end_of_the_first_descent():
+    """From the start pose both end in other valleys, with the hips 0.11 and 0.27 m off."""
     hips = make_person("hips")
-    left = [solve(hips.chain, pull(hips, random_way(seed)), NEAR).residual[2] for seed in (3, 26)]
-    assert left[0] < 1e-5
-    assert left[1] < 0.12
+    gaps = [solve(hips.chain, pull(hips, random_way(s)), NEAR).residual[2] for s in (3, 26)]
+    assert gaps[0] < 1e-5
+    assert gaps[1] < 0.12
 
 
-def test_what_takes_a_long_way_is_looked_for_from_the_moved_start_as_well():
-    """From one pose alone, both end in a valley that leaves 0.22 and 0.32 m of the way."""
+def test_after_a_long_descent_a_second_one_begins_at_the_moved_start():
+    """From one pose alone both end in a valley, with the hips 0.22 and 0.32 m off."""
     hips = make_person("hips")
-    left = [
-        solve(hips.chain, pull(hips, random_way(seed)), NEAR).residual[2] for seed in (121, 207)
-    ]
-    assert left[0] < 0.07
-    assert left[1] < 0.03
+    gaps = [solve(hips.chain, pull(hips, random_way(s)), NEAR).residual[2] for s in (121, 207)]
+    assert gaps[0] < 0.07
+    assert gaps[1] < 0.03
 
 
-def test_a_joint_that_turns_less_readily_turns_less():
+def test_a_joint_of_less_mobility_turns_less():
     chain, spine = PERSON.chain, [PERSON.names.index(name) for name in ("spine", "chest")]
     mobility = np.ones((len(PERSON.names), 3))
     mobility[spine] = 0.01
     stiff = replace(chain, joints=replace(chain.joints, mobility=mobility))
     goal = pull(PERSON, np.array((0.3, -0.4, 0.3)))
 
-    def bent(of: Chain) -> float:
+    def find_largest_bend(of: Chain) -> float:
         return float(np.abs(solve(of, goal, NEAR).local_rotations_wxyz[spine, 1:]).max())
 
-    assert bent(stiff) < 0.2 * bent(chain)
+    assert find_largest_bend(stiff) < 0.2 * find_largest_bend(chain)
 
 
-def test_what_floats_goes_wherever_its_goals_are():
+def test_a_floating_tree_follows_its_goals_anywhere():
     shift = np.array((7.0, -3.0, 2.0))
     for options in (OPTIONS, NEAR):
         solution = solve(PERSON.chain, Goal(PERSON.ends + shift, priority=(1, 1, 1)), options)
@@ -154,7 +152,7 @@ def test_what_floats_goes_wherever_its_goals_are():
 
 
 def test_outputs_change_with_the_place_as_differences_of_them_show():
-    """Positions, turns and poles of what floats, against differences; derived for this project."""
+    """Positions, turns and poles of a floating tree; the formulas were derived for this project."""
     rng, compiled = make_rng(3), compile_chains(PERSON.chain)
     tree, limbs = compiled.tree, compiled.limbs
     count = len(limbs.effectors)

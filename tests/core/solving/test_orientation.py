@@ -1,4 +1,4 @@
-"""The tip bone takes the wanted rotation, and the effector stays on the target."""
+"""The tip bone takes the goal rotation, and the effector stays on the target."""
 
 from dataclasses import replace
 
@@ -32,10 +32,10 @@ def problem(count, seed, share=0.5):
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
 def test_the_tip_rotation_is_exact_and_the_effector_on_the_target(count, solver, seed):
-    # The rest of the chain reaches any tip head at this distance: at most 0.3 + 1/3 of the
-    # length away, with two thirds to reach it with.
+    # At this distance the other bones reach the tip's head in any direction: its distance is at
+    # most 0.3 + 1/3 of the length, and they are two thirds long.
     chain, goal = problem(count, seed, share=0.3)
-    # A rotation is the same at any length of its quaternion.
+    # A quaternion of any length is the same rotation.
     goal = replace(goal, tip_rotation_wxyz=-7.0 * goal.tip_rotation_wxyz)
     solution = chains.solved(chain, goal, solver, TOLERANCE)
     assert solution.status is Status.REACHED
@@ -52,8 +52,8 @@ def test_the_tip_takes_the_share_of_the_rotation_that_its_weight_says(count, sol
     chain, goal = problem(count, 1, share=0.3)
     plain = Goal(goal.target_position, goal.pole_position)
     present = bone_rotations(chain, chains.solved(chain, plain, solver, TOLERANCE))[-1]
-    way = rotation.multiply(goal.tip_rotation_wxyz, rotation.conjugate(present))
-    expected = rotation.multiply(rotation.power(way, weight), present)
+    turn = rotation.multiply(goal.tip_rotation_wxyz, rotation.conjugate(present))
+    expected = rotation.multiply(rotation.power(turn, weight), present)
     solution = chains.solved(chain, goal, solver, TOLERANCE, orient_weight=weight)
     assert_rotations_close(bone_rotations(chain, solution)[-1], expected, 1e-6)
     assert solution.residual <= (TOLERANCE + EXACT) * chain.max_reach
@@ -68,15 +68,15 @@ def hand_that_turns(count):
     return chain, Goal(start[0] + 0.9 * (start[-1] - start[0]), tip_rotation_wxyz=turn)
 
 
-# Not FABRIK and CCD under a pole: their free pose is not flat, and the pole, which turns the bulge
-# of the whole chain there, turns that of the chain without its tip here.
+# FABRIK and CCD are left out: their poses are not flat, and without a tip rotation a pole turns the
+# mean bend of the whole chain, with one that of the bones before the tip.
 @pytest.mark.parametrize(("count", "solver"), [(3, Solver.NEWTON), (6, Solver.NEWTON)])
-def test_a_trace_of_weight_moves_nothing(count, solver):
+def test_a_tiny_weight_moves_nothing(count, solver):
     for chain, goal in (hand_that_turns(count), problem(count, 0)):
         plain = Goal(goal.target_position, goal.pole_position)
         without = chains.solved(chain, plain, solver, TOLERANCE).joint_positions
-        trace = chains.solved(chain, goal, solver, TOLERANCE, orient_weight=1e-9).joint_positions
-        assert_positions_close(trace, without, 1e-6 * chain.max_reach)
+        weighted = chains.solved(chain, goal, solver, TOLERANCE, orient_weight=1e-9).joint_positions
+        assert_positions_close(weighted, without, 1e-6 * chain.max_reach)
 
 
 @pytest.mark.parametrize(("count", "solver"), [(6, Solver.FABRIK), (6, Solver.NEWTON)])
@@ -88,8 +88,8 @@ def test_the_pose_follows_the_weight_without_a_jump(solver, count):
         for weight in weights
     ]
     moves = np.linalg.norm(np.diff(poses, axis=0), axis=-1)
-    # The tip, one bone long, turns by about a radian in all, so its head moves by a bone's length
-    # times the step; the other joints move with it, where the chain is straight some times more.
+    # The tip is one bone long and turns by about a radian in total, so its head moves by a bone's
+    # length times the step; the other joints move as far, and more where the chain is straight.
     assert np.max(moves) <= 5.0 * step
     assert np.max(np.linalg.norm(poses[-1] - poses[0], axis=1)) >= 0.2
 
@@ -109,7 +109,7 @@ def test_one_bone_takes_the_rotation_and_keeps_its_root(solver):
 
 
 @pytest.mark.parametrize(("count", "solver"), COUNTS_AND_SOLVERS)
-def test_out_of_reach_the_rotation_holds_and_the_rest_points_at_the_tip_head(count, solver):
+def test_out_of_reach_the_rotation_holds_and_the_other_bones_point_at_the_tip_head(count, solver):
     chain, goal = problem(count, 3, share=2.5)
     solution = chains.solved(chain, goal, solver)
     assert solution.status is Status.EXTENDED

@@ -1,6 +1,6 @@
-"""Goals of a tree that cannot all be met settle where the weighted errors are least.
+"""Goals of a tree that cannot all be met end in the pose with the least weighted errors.
 
-Moved, mirrored or scaled as a whole, trees are solved to what moves with them; no jumps.
+Solutions move with a tree that is moved, mirrored or scaled, and do not jump.
 """
 
 import itertools
@@ -32,27 +32,27 @@ SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 COUNT = 6
 
 
-def apart(rig: TreeRig, seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Return targets (E, 3), each within its own effector's reach, not all together; weights."""
+def conflicting_goals(rig: TreeRig, seed: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets (E, 3) that can be reached one by one, but not together, and weights (E,)."""
     rng = np.random.default_rng(seed)
     targets = rig.targets(rng) + 0.2 * rig.length * rng.normal(size=rig.tips.shape)
     for effector, (root, reach) in enumerate(rig.reaches):
-        way = targets[effector] - root
-        targets[effector] = root + way * min(1.0, reach / np.linalg.norm(way))
+        offset = targets[effector] - root
+        targets[effector] = root + offset * min(1.0, reach / np.linalg.norm(offset))
     return targets, rng.choice([0.2, 1.0, 3.0], size=len(targets))
 
 
 def cost(
     rig: TreeRig, rotations: np.ndarray, targets: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Return half the sums of weight times squared distance, in units of the length."""
+    """Return half the sums of weights times squared distances, in units of the length."""
     gaps = (rig.posed(rotations)[1] - targets) / rig.length
     costs: np.ndarray = 0.5 * (weights * (gaps**2).sum(axis=-1)).sum(axis=-1)
     return costs
 
 
-def slopes(rig: TreeRig, solution: Solution, targets: np.ndarray, weights: np.ndarray) -> float:
-    """Return the steepest way down that is left, by differences."""
+def max_slope(rig: TreeRig, solution: Solution, targets: np.ndarray, weights: np.ndarray) -> float:
+    """Return the largest slope of the cost at a solution, by differences."""
     rotations, turned = solution.local_rotations_wxyz, []
     for bone, axis, angle in itertools.product(range(len(rotations)), range(3), (1e-4, -1e-4)):
         turn = about(axis, angle)
@@ -69,24 +69,24 @@ def slopes(rig: TreeRig, solution: Solution, targets: np.ndarray, weights: np.nd
         *(("Y_4_3_3", Solver.FABRIK), ("spine_with_arms", Solver.FABRIK)),
     ],
 )
-def test_no_turn_leads_to_a_lesser_error(name: str, solver: Solver) -> None:
+def test_no_turn_reduces_the_error(name: str, solver: Solver) -> None:
     rig = TREES[name]().freed()
-    left = []
+    slopes = []
     for seed in range(COUNT):
-        targets, weights = apart(rig, seed)
+        targets, weights = conflicting_goals(rig, seed)
         goals = Goal(targets, weight=weights)
         solution = solve(rig.tree(), goals, options_for(rig, solver=solver))
-        left.append(slopes(rig, solution, targets, weights))
-    assert np.median(left) < 1e-6
-    assert max(left) < 1e-4
+        slopes.append(max_slope(rig, solution, targets, weights))
+    assert np.median(slopes) < 1e-6
+    assert max(slopes) < 1e-4
 
 
 @pytest.mark.parametrize("name", ["Y_4_3_3", *LIMITED])
-def test_solved_again_from_there_nothing_moves(name: str) -> None:
+def test_solved_again_from_the_solution_nothing_moves(name: str) -> None:
     rig = TREES[name]().freed()
     moves = []
     for seed in range(COUNT):
-        goals = Goal(apart(rig, seed)[0], weight=apart(rig, seed)[1])
+        goals = Goal(conflicting_goals(rig, seed)[0], weight=conflicting_goals(rig, seed)[1])
         first = solve(rig.tree(), goals, options_for(rig))
         again = solve(rig.tree(first.local_rotations_wxyz), goals, options_for(rig))
         moved = np.abs(tips_of(again) - tips_of(first)).max()
@@ -96,7 +96,7 @@ def test_solved_again_from_there_nothing_moves(name: str) -> None:
 
 
 def four_limbs() -> Chain:
-    """Return limbs of two bones on one that turns freely, with axes as float32 rounds them."""
+    """Return four limbs of two bones on a free bone, with axes rounded as in float32."""
     bent = about(2, np.pi / 3)
     lower = rotation.matrix_from_quaternion(bent)
     roots = np.array(((0.5, 1, 0), (-0.5, 1, 0), (0.5, 1.5, 0), (-0.5, 1.5, 0)))
@@ -114,39 +114,39 @@ def four_limbs() -> Chain:
     )
 
 
-def test_limbs_that_limits_hold_back_end_in_few_steps_though_their_axes_are_rounded() -> None:
+def test_limbs_that_limits_hold_back_take_few_steps_with_rounded_axes_too() -> None:
     tree, steps = four_limbs(), []
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        ways = rng.normal(size=(4, 3))
-        ways *= 1.9 * rng.random((4, 1)) ** (1 / 3) / np.linalg.norm(ways, axis=1, keepdims=True)
-        target = tree.joint_positions[1:5] + ways
+        moves = rng.normal(size=(4, 3))
+        moves *= 1.9 * rng.random((4, 1)) ** (1 / 3) / np.linalg.norm(moves, axis=1, keepdims=True)
+        target = tree.joint_positions[1:5] + moves
         steps.append(int(solve(tree, Goal(target), SolveOptions(iterations=500)).iterations))
-    # Along a flat way a least shift of 1e-7 makes steps a tenth as long, and 52 of them; if none
-    # that saves next to nothing is the last, there are some 170.
+    # In a flat direction a least shift of 1e-7 makes steps ten times shorter, and takes 52 of them.
+    # Without a stop at steps that save almost nothing there are about 170.
     assert np.median(steps) < 45
 
 
 @pytest.mark.parametrize("name", LIMITED)
-def test_limited_trees_end_no_worse_than_anywhere_near(name: str) -> None:
+def test_limited_trees_end_no_worse_than_poses_nearby(name: str) -> None:
     rig = TREES[name]()
     ranges = rig.as_rig()
     for seed in range(2):
-        targets, weights = apart(rig, seed)
+        targets, weights = conflicting_goals(rig, seed)
         solution = solve(rig.tree(), Goal(targets, weight=weights), options_for(rig))
         assert ranges.violations(solution.local_rotations_wxyz).max() < 1e-7
-        found = cost(rig, solution.local_rotations_wxyz, targets, weights)
+        solution_cost = cost(rig, solution.local_rotations_wxyz, targets, weights)
         shape = (300, len(solution.local_rotations_wxyz), 3)
         turns = np.insert(0.02 * np.random.default_rng(seed).normal(size=shape), 0, 1.0, axis=-1)
         turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
-        near = multiply(turns, solution.local_rotations_wxyz)
-        costs = cost(rig, near, targets, weights)
+        nearby = multiply(turns, solution.local_rotations_wxyz)
+        costs = cost(rig, nearby, targets, weights)
         assert np.isfinite(costs).all()
-        for turned in near[costs <= found - 1e-6]:
+        for turned in nearby[costs <= solution_cost - 1e-6]:
             assert ranges.violations(turned).max() > 1e-9
 
 
-def test_the_heavier_goal_loses_less() -> None:
+def test_a_goal_with_more_weight_has_a_smaller_error() -> None:
     rig = TREES["Y_4_3_3"]().freed()
     targets = rig.tips + np.array([[3.0, 0.5, 0.0], [-3.0, 0.5, 0.0]])
     tree = rig.tree()
@@ -162,7 +162,7 @@ def test_the_heavier_goal_loses_less() -> None:
     assert not solution.is_converged.any()
 
 
-def test_a_target_far_away_does_not_outweigh_one_that_is_near() -> None:
+def test_a_far_target_does_not_outweigh_a_near_one() -> None:
     rig = TREES["spine_with_arms"]().freed()
     near = rig.targets(np.random.default_rng(6))
     far = near.copy()
@@ -184,20 +184,20 @@ def test_many_impossible_goals_give_numbers_and_keep_limits() -> None:
         targets[0] = rig.heads[0]
         goals = Goals(targets, weight=rng.uniform(0.01, 1.0, targets.shape[:2]))
         for solver in SOLVERS:
-            found = solve_batch(rig.trees(8), goals, options_for(rig, solver=solver))
-            assert np.isfinite(found.local_rotations_wxyz).all()
-            assert np.isfinite(found.residual).all()
-            worst = max(rig.as_rig().violations(r).max() for r in found.local_rotations_wxyz)
+            solutions = solve_batch(rig.trees(8), goals, options_for(rig, solver=solver))
+            assert np.isfinite(solutions.local_rotations_wxyz).all()
+            assert np.isfinite(solutions.residual).all()
+            worst = max(rig.as_rig().violations(r).max() for r in solutions.local_rotations_wxyz)
             assert worst < 1e-7
 
 
-def astray(rig: TreeRig, rng: np.random.Generator, share: float) -> np.ndarray:
-    """Return targets (E, 3), a share of the length off what a pose reaches."""
+def random_targets(rig: TreeRig, rng: np.random.Generator, share: float) -> np.ndarray:
+    """Return targets (E, 3) at random offsets, a share of the length, from a pose's effectors."""
     return rig.targets(rng) + share * rig.length * rng.normal(size=rig.tips.shape)
 
 
 def free_tree(heads: np.ndarray, tips: np.ndarray, rig: TreeRig) -> Chain:
-    """Return a free tree through given points."""
+    """Return a tree without limits with these heads and tips."""
     return tree_of(rig.parents, heads, rig.effector_bones, tips)
 
 
@@ -214,7 +214,7 @@ def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float)
     rig = TREES[name]().freed()
     rng = np.random.default_rng(11)
     for _ in range(2):
-        targets = astray(rig, rng, share)
+        targets = random_targets(rig, rng, share)
         frame, shift = scale * random_frame(rng), abs(scale) * rng.normal(size=3)
         plain = solve(free_tree(rig.heads, rig.tips, rig), Goal(targets), options_for(rig))
         moved = solve(
@@ -226,14 +226,14 @@ def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float)
         size = abs(scale) * rig.length
         assert np.abs(tips_of(moved) - expected).max() < 2e-6 * size
         heads = heads_of(plain) @ frame.T + shift
-        # Rounding grows on the way down a flat valley.
+        # Rounding errors grow along a flat valley.
         assert np.abs(heads_of(moved) - heads).max() < (1e-6 if share == 0.0 else 1e-3) * size
 
 
 @pytest.mark.parametrize("has_turns", [False, True])
 @pytest.mark.parametrize("name", LIMITED)
 def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None:
-    """Turns are weighed alike in all directions, whatever axes they are told in."""
+    """Turns have equal weight in all directions, in any axes."""
     rig = TREES[name]()
     rng = np.random.default_rng(12)
     roots = [i for i, parent in enumerate(rig.parents) if parent < 0]
@@ -242,10 +242,10 @@ def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None
         frame, shift = random_frame(rng), scale * rng.normal(size=3)
         vectors = 0.2 * rng.normal(size=targets.shape)
         here, there = (
-            turned_by(each) if has_turns else None for each in (vectors, vectors @ frame.T)
+            turned_by(rows) if has_turns else None for rows in (vectors, vectors @ frame.T)
         )
-        few = replace(options_for(rig), iterations=12)
-        plain = solve(rig.tree(), Goal(targets, tip_rotation_wxyz=here), few)
+        options = replace(options_for(rig), iterations=12)
+        plain = solve(rig.tree(), Goal(targets, tip_rotation_wxyz=here), options)
         joints = rig.joints()
         offsets = joints.offsets.copy()
         offsets[roots] = frame @ offsets[roots]
@@ -253,7 +253,7 @@ def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None
         joints = replace(joints, offsets=offsets)
         tree = tree_of(rig.parents, heads, rig.effector_bones, tips, joints=joints)
         goal = Goal(scale * targets @ frame.T + shift, tip_rotation_wxyz=there)
-        moved = solve(tree, goal, replace(few, tolerance=scale * few.tolerance))
+        moved = solve(tree, goal, replace(options, tolerance=scale * options.tolerance))
         expected = scale * heads_of(plain) @ frame.T + shift
         assert np.abs(heads_of(moved) - expected).max() < 1e-6 * scale * rig.length
         turned = moved.local_rotations_wxyz - plain.local_rotations_wxyz
@@ -261,15 +261,15 @@ def test_a_limited_tree_moves_with_its_space(name: str, has_turns: bool) -> None
 
 
 @pytest.mark.parametrize("name", ["Y_5_10_10", "humanoid"])
-def test_a_small_step_of_the_targets_is_a_small_step_of_the_joints(name: str) -> None:
+def test_a_small_step_of_the_targets_gives_a_small_step_of_the_joints(name: str) -> None:
     rig = TREES[name]().freed()
     start, end = rig.tips, rig.targets(np.random.default_rng(14))
     targets = start + np.linspace(0.0, 1.0, 101)[:, None, None] * (end - start)
-    found = solve_batch(rig.trees(len(targets)), Goals(targets), options_for(rig))
-    assert found.residual.max() < 1.01e-6 * rig.length
-    steps = np.abs(np.diff(heads_of(found), axis=0)).max(axis=(1, 2))
-    asked = np.linalg.norm(np.diff(targets, axis=0), axis=2).max()
-    assert steps.max() < 5.0 * asked
+    solutions = solve_batch(rig.trees(len(targets)), Goals(targets), options_for(rig))
+    assert solutions.residual.max() < 1.01e-6 * rig.length
+    steps = np.abs(np.diff(heads_of(solutions), axis=0)).max(axis=(1, 2))
+    target_step = np.linalg.norm(np.diff(targets, axis=0), axis=2).max()
+    assert steps.max() < 5.0 * target_step
 
 
 def test_a_compressed_spine_arcs_and_does_not_zigzag() -> None:
@@ -278,10 +278,10 @@ def test_a_compressed_spine_arcs_and_does_not_zigzag() -> None:
     solution = solve(rig.tree(), Goal(targets), options_for(rig))
     assert solution.is_converged.all()
     branch = np.array([*heads_of(solution)[5:15], tips_of(solution)[0]])
-    ways = np.diff(branch, axis=0)
-    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
-    bends = np.cross(ways[:-1], ways[1:])
-    # All joints bend to one side.
+    directions = np.diff(branch, axis=0)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    bends = np.cross(directions[:-1], directions[1:])
+    # All joints bend to the same side.
     together = (bends[:-1] * bends[1:]).sum(axis=1)
     assert (together > -1e-3).all()
     assert np.degrees(np.arcsin(np.linalg.norm(bends, axis=1).max())) < 70.0

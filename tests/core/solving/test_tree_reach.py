@@ -1,7 +1,4 @@
-"""Effectors of trees that can reach their targets together do so, free and inside of limits.
-
-They have poles and rotations of their own.
-"""
+"""Effectors of trees reach targets that they can reach together; their poles and rotations."""
 
 from dataclasses import replace
 
@@ -16,17 +13,17 @@ from tests.helpers import angles_between
 
 SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 COUNT = 20
-EXACT, NEAR = 1e-6, 1e-3
+EXACT, ARRIVED = 1e-6, 1e-3
 every_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 
 def unturned(rig: TreeRig) -> TreeRig:
-    """Return a tree of which about every third bone is carried, but not turned by its parent."""
+    """Return a tree with every third bone carried but not turned by its parent."""
     return replace(rig, unturned=tuple(range(2, len(rig.parents), 3)))
 
 
 def misses(rig: TreeRig, rotations: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the farthest effector of each tree from its target, a share of the length."""
+    """Return the largest distance of each tree from a target, a share of the length."""
     return np.linalg.norm(rig.posed(rotations)[1] - targets, axis=2).max(axis=1) / rig.length
 
 
@@ -43,7 +40,7 @@ def test_free_trees_reach_what_they_can_reach_together(name: str, solver: Solver
         targets = targets_of(rig)
         found = solve_batch(rig.trees(COUNT), Goals(targets), options_for(rig, solver=solver))
         assert misses(rig, found.local_rotations_wxyz, targets).max() < 1.01 * EXACT
-        # Bones are rigid: positions that follow from rotations keep every length.
+        # Bones are rigid: positions computed from rotations keep all lengths.
         for one, other in zip(
             rig.posed(found.local_rotations_wxyz), (heads_of(found), tips_of(found)), strict=True
         ):
@@ -57,13 +54,13 @@ def test_free_trees_reach_what_they_can_reach_together(name: str, solver: Solver
 def test_limited_trees_reach_and_keep_their_limits(name: str, solver: Solver) -> None:
     rig = TREES[name]()
     targets = targets_of(rig, 2 * COUNT)
-    found = solve_batch(rig.trees(2 * COUNT), Goals(targets), options_for(rig, solver=solver))
-    arrived = misses(rig, found.local_rotations_wxyz, targets) < NEAR
+    solutions = solve_batch(rig.trees(2 * COUNT), Goals(targets), options_for(rig, solver=solver))
+    arrived = misses(rig, solutions.local_rotations_wxyz, targets) < ARRIVED
     assert arrived.mean() >= 0.99
-    worst = max(rig.as_rig().violations(each).max() for each in found.local_rotations_wxyz)
+    worst = max(rig.as_rig().violations(pose).max() for pose in solutions.local_rotations_wxyz)
     assert worst < 1e-7
     if solver is Solver.NEWTON:
-        assert np.median(found.iterations) <= 10
+        assert np.median(solutions.iterations) <= 10
 
 
 @pytest.mark.parametrize(
@@ -74,24 +71,26 @@ def test_limited_trees_reach_and_keep_their_limits(name: str, solver: Solver) ->
         ("humanoid", Solver.NEWTON, True),
     ],
 )
-def test_one_tree_and_some_trees_are_solved_as_all_of_them(name, solver, has_poles) -> None:
+def test_one_tree_and_some_of_a_batch_are_solved_as_the_whole_batch(
+    name, solver, has_poles
+) -> None:
     rig, rows = TREES[name](), np.array([7, 2])
     targets, trees = targets_of(rig, 9), rig.trees(9)
     poles = targets + np.random.default_rng(4).normal(size=targets.shape) if has_poles else None
     goals, options = Goals(targets, pole_position=poles), options_for(rig, solver=solver)
-    every = solve_batch(trees, goals, options)
-    some = solve_batch(trees.take(rows), goals.take(rows), options)
-    assert some.iterations.tolist() == every.iterations[rows].tolist()
-    off = np.abs(some.local_rotations_wxyz - every.local_rotations_wxyz[rows]).max()
+    whole = solve_batch(trees, goals, options)
+    part = solve_batch(trees.take(rows), goals.take(rows), options)
+    assert part.iterations.tolist() == whole.iterations[rows].tolist()
+    off = np.abs(part.local_rotations_wxyz - whole.local_rotations_wxyz[rows]).max()
     assert off < 1e-9
     for row in range(0 if has_poles else 9):
         alone = solve(rig.tree(), Goal(targets[row]), options)
-        assert alone.iterations == every[row].iterations
-        assert np.abs(heads_of(alone) - heads_of(every[row])).max() < 1e-9 * rig.length
+        assert alone.iterations == whole[row].iterations
+        assert np.abs(heads_of(alone) - heads_of(whole[row])).max() < 1e-9 * rig.length
 
 
 def t_pose() -> TreeRig:
-    """Return a straight spine with straight arms on one line: nothing is bent anywhere."""
+    """Return a straight spine with straight arms on one line: no joint is bent."""
     bones = [(-1, (0.0, 0.0, 0.0)), (0, (0.0, 0.5, 0.0))]
     tips = []
     for side in (1.0, -1.0):
@@ -106,7 +105,7 @@ def t_pose() -> TreeRig:
 
 
 @every_solver
-def test_straight_arms_bend_toward_targets_on_their_own_line(solver: Solver) -> None:
+def test_straight_arms_bend_toward_targets_on_their_line(solver: Solver) -> None:
     rig = t_pose()
     for share in (0.99, 0.7, 0.4):
         goal = Goal(rig.tips * [share, 1.0, 1.0])
@@ -114,7 +113,7 @@ def test_straight_arms_bend_toward_targets_on_their_own_line(solver: Solver) -> 
         assert solution.residual.max() < 1.01 * EXACT * rig.length
 
 
-def test_straight_arms_bend_where_they_are_told() -> None:
+def test_straight_arms_bend_to_their_bend_directions() -> None:
     rig = t_pose()
     targets = rig.tips * [0.7, 1.0, 1.0]
     for hint in (np.array([0.0, 0.0, 1.0]), np.array([0.0, -1.0, 0.0])):
@@ -132,8 +131,8 @@ def whole_turns(rig: TreeRig, rotations: np.ndarray) -> np.ndarray:
     """Return the turns (n, 3, 3) of bones from rest in the space of the tree."""
     turns = np.empty((len(rotations), 3, 3))
     for bone, parent in enumerate(rig.parents):
-        own = rig.axes[bone] @ matrix(rotations[bone]) @ rig.axes[bone].T
-        turns[bone] = own if parent < 0 else turns[parent] @ own
+        turn = rig.axes[bone] @ matrix(rotations[bone]) @ rig.axes[bone].T
+        turns[bone] = turn if parent < 0 else turns[parent] @ turn
     return turns
 
 
@@ -143,15 +142,15 @@ def side(points: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def beside(rig: TreeRig, targets: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return poles well off the lines from the arms' roots at rest to targets."""
+    """Return poles far off the lines from the arms' roots at rest to their targets."""
     roots = rig.heads[[LEFT[0], RIGHT[0]]]
     aside = np.cross(targets - roots, rng.normal(size=targets.shape))
     aside /= np.linalg.norm(aside, axis=1, keepdims=True)
     return 0.5 * (roots + targets) + 2.0 * rig.length * aside
 
 
-# Inside of the spine, at the root of an arm, and within the other.
-SOME = (2, 4, 9)
+# A bone of the spine, the root of an arm, and a bone of the other arm.
+UNTURNED = (2, 4, 9)
 
 
 @pytest.mark.parametrize(
@@ -160,30 +159,30 @@ SOME = (2, 4, 9)
         (Solver.NEWTON, (), False),
         (Solver.NEWTON, (), True),
         (Solver.FABRIK, (), False),
-        (Solver.NEWTON, SOME, False),
+        (Solver.NEWTON, UNTURNED, False),
     ],
 )
-def test_each_arm_bends_to_its_own_pole(solver: Solver, unturned: tuple, flip: bool) -> None:
+def test_each_arm_bends_to_its_pole(solver: Solver, unturned: tuple, flip: bool) -> None:
     rig = replace(TREES["spine_with_arms"](), unturned=unturned).freed()
-    rng, used = np.random.default_rng(21), []
+    rng, iterations = np.random.default_rng(21), []
     for _ in range(8):
         targets = rig.targets(rng)
         poles = beside(rig, targets, rng)
         options = options_for(rig, solver=solver, use_flip_bend=flip)
         solution = solve(rig.tree(), Goal(targets, pole_position=poles), options)
         assert solution.is_converged.all()
-        used.append(solution.iterations)
+        iterations.append(solution.iterations)
         for limb, target, pole in zip((LEFT, RIGHT), targets, poles, strict=True):
             points = heads_of(solution)[limb]
-            wanted = side(np.array([points[0], pole]), target)
-            cosine = side(points, target) @ wanted
+            goal_side = side(np.array([points[0], pole]), target)
+            cosine = side(points, target) @ goal_side
             assert (-cosine if flip else cosine) > np.cos(1e-3)
-    # As many where some bones are not turned: the slopes know what moves.
-    assert np.median(used) <= 14
+    # Bones that are not turned take no more iterations: the slopes are correct for them.
+    assert np.median(iterations) <= 14
 
 
 @pytest.mark.parametrize("is_free", [True, False])
-def test_tips_take_the_rotations_asked_for(is_free: bool) -> None:
+def test_tips_take_the_goal_rotations(is_free: bool) -> None:
     rig = TREES["spine_with_arms"]()
     rig = rig.freed() if is_free else rig
     rng = np.random.default_rng(23)
@@ -191,14 +190,14 @@ def test_tips_take_the_rotations_asked_for(is_free: bool) -> None:
     for _ in range(10):
         pose = rig.some_rotations(rng, 0.7)
         targets, turns = rig.posed(pose)[1], whole_turns(rig, pose)
-        wanted = np.array([quaternion(turns[bone]) for bone in rig.effector_bones])
-        goals = Goal(targets, tip_rotation_wxyz=wanted)
+        goal_rotations = np.array([quaternion(turns[bone]) for bone in rig.effector_bones])
+        goals = Goal(targets, tip_rotation_wxyz=goal_rotations)
         solution = solve(rig.tree(), goals, options_for(rig))
         assert solution.is_converged.all()
         found = whole_turns(rig, solution.local_rotations_wxyz)
         gaps = [
             angles_between(quaternion(found[bone]), turn)
-            for bone, turn in zip(rig.effector_bones, wanted, strict=True)
+            for bone, turn in zip(rig.effector_bones, goal_rotations, strict=True)
         ]
         assert np.abs(np.array(gaps) - solution.tip_gap).max() < 1e-6
         met.append(max(gaps) < 1e-3)

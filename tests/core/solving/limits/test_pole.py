@@ -1,4 +1,4 @@
-"""Root limits are held beside a pole; a stiffer bone turns less, those equally stiff alike."""
+"""Poles beside limits of the root; stiffness: a stiffer bone turns less than the others."""
 
 from dataclasses import replace
 
@@ -12,12 +12,12 @@ from tests.helpers import angles_between, make_rng
 
 pytestmark = pytest.mark.slow
 
-# Degrees.
+# The largest error of a side, in degrees.
 BEST = 2.0
 
 
 def leg():
-    """Return two bones: a ball that may not turn all round, and a knee."""
+    """Return two bones: a ball joint with limits, and a knee."""
     return make_rig(
         [(K.BALL, ((-70, 70), (-60, 60), (-50, 50))), (K.HINGE_X, ((0, 150),))],
         (1.0, 0.9),
@@ -26,7 +26,7 @@ def leg():
 
 
 def legs(count, seed):
-    """Return a leg's targets and poles, wherever on the circle round the chord."""
+    """Yield a leg with targets, and poles in random directions around the chord."""
     rig, rng = leg(), make_rng(seed)
     for _ in range(count):
         rotations = rig.some_rotations(rng)
@@ -35,12 +35,12 @@ def legs(count, seed):
         yield rig, target, pole
 
 
-# The least side errors of all poses inside the limits, turned round the chord degree by degree.
+# The least side errors of poses inside the limits, searched around the chord degree by degree.
 LEAST = (
     *(0.111, 113.482, 78.66, 0.117, 100.197, 0.341, 19.486, 92.262, 92.16, 0.497),
     *(108.595, 56.421, 10.015, 28.575, 33.781, 64.486, 24.051, 36.878, 98.565, 0.497),
 )
-# How many legs end in a local optimum, and by how many degrees at most. Measured: 4.3, 6.6 and
+# How many legs end in a local optimum, and their largest error in degrees. Measured: 4.3, 6.6 and
 # 17.6; FABRIK 4.3; CCD 4.6 and 7.2; FORCE 3.3, 3.7 and 7.2.
 ASTRAY = {
     Solver.TWO_BONE: (3, 18.0),
@@ -52,16 +52,16 @@ ASTRAY = {
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_few_poles_are_followed_less_than_root_limits_allow(solver) -> None:
-    lost, (count, worst) = [], ASTRAY[solver]
+def test_few_poles_are_followed_less_than_limits_of_the_root_allow(solver) -> None:
+    excesses, (count, worst) = [], ASTRAY[solver]
     for (rig, target, pole), best in zip(legs(20, 31), LEAST, strict=True):
         solution = solve(rig.chain(), Goal(target, pole), SolveOptions(solver, tolerance=1e-6))
         points = rig.points(solution.local_rotations_wxyz)
         assert np.linalg.norm(points[-1] - target) <= 1e-3
         assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
-        lost.append(degrees_past(points, target, pole) - best)
-    assert sum(each > BEST for each in lost) <= count, np.round(np.sort(lost)[-8:], 1)
-    assert max(lost) <= worst
+        excesses.append(degrees_past(points, target, pole) - best)
+    assert sum(excess > BEST for excess in excesses) <= count, np.round(np.sort(excesses)[-8:], 1)
+    assert max(excesses) <= worst
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -80,7 +80,7 @@ def test_a_pole_angle_turns_the_side_and_a_flip_turns_it_over(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("direction", [(1.0, 0.0, 0.0), (-0.6, 0.0, 0.8)])
-def test_a_straight_limb_bends_to_its_own_side(
+def test_a_straight_limb_bends_to_its_bend_direction(
     solver: Solver, direction: tuple[float, float, float]
 ) -> None:
     count = 2 if solver is Solver.TWO_BONE else 4
@@ -93,7 +93,7 @@ def test_a_straight_limb_bends_to_its_own_side(
 
 STIFFNESS = (0.0, 0.3, 0.6, 0.9, 0.99)
 REST = np.array([1.0, 0.0, 0.0, 0.0])
-# Radians: less is no turn more.
+# Radians: a smaller increase is not counted as a larger turn.
 SLACK = 2e-3
 
 
@@ -102,7 +102,7 @@ def limb():
 
 
 def turns_of(bone, stiffness, solver, targets):
-    """Return how far a bone turns from rest, where it alone is stiff, for each target."""
+    """Return the turns of the only stiff bone from rest, one for each target."""
     mobility = np.ones(4)
     mobility[bone] = 1.0 - stiffness
     rig = limb().with_mobility(mobility)
@@ -114,7 +114,7 @@ def turns_of(bone, stiffness, solver, targets):
 
 
 def near_rest(count):
-    """Return targets that half a turn of the joints would reach, off the tip at rest."""
+    """Return targets near the tip at rest."""
     rig, rng = limb(), make_rng(61)
     rest = rig.points(np.tile(REST, (4, 1)))[-1]
     return rest + 0.5 * unit(rng.normal(size=(count, 3)) * [1.0, 0.3, 1.0]) - 0.3 * unit(rest)
@@ -133,7 +133,7 @@ def test_the_stiffer_a_bone_the_less_it_turns(solver, bone, request):
 
 
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_bones_equally_stiff_turn_as_if_none_were(solver):
+def test_bones_of_equal_stiffness_turn_as_bones_without(solver):
     for target in near_rest(3):
         poses = [
             solve(

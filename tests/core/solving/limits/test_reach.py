@@ -1,4 +1,4 @@
-"""Limited limbs arrive wherever a pose inside their ranges gets, and never leave the ranges."""
+"""Limited limbs reach what poses inside their ranges reach, and never leave the ranges."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ ARRIVED = 1e-3
 EXACT = 1e-6
 SHARES = {Solver.NEWTON: 0.999, Solver.FABRIK: 0.99, Solver.CCD: 0.99, Solver.FORCE: 0.99}
 every_solver = pytest.mark.parametrize("solver", ITERATIVE)
-# Every kind of joint and rig with NEWTON, half of them with poles; the others with some.
+# Every kind of joint and rig with NEWTON, half of them with poles; some rigs with other solvers.
 CASES = [
     *((name, Solver.NEWTON, bool(number % 2)) for number, name in enumerate(RIGS)),
     *(("arm", Solver.FABRIK, True), ("mixed_lengths", Solver.FABRIK, False)),
@@ -29,14 +29,14 @@ CASES = [
 
 
 def solved(rig, targets, poles, solver, **settings):
-    """Return solutions for all targets, from rest."""
+    """Solve for all targets from rest."""
     options = rig.options(solver, **settings)
     return solve_batch(rig.chains(len(targets)), Goals(targets, poles), options)
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("name", "solver", "has_pole"), CASES)
-def test_what_a_limited_pose_reaches_is_reached_from_rest(name, solver, has_pole):
+def test_targets_of_limited_poses_are_reached_from_rest(name, solver, has_pole):
     rig, rng = RIGS[name](), make_rng(11)
     targets = targets_of(rig, 60, rng)
     poles = poles_of(rig, 60, rng) if has_pole else None
@@ -82,29 +82,29 @@ def test_no_cap_on_iterations_costs_a_limit(name, solver):
         assert solutions.iterations.max() <= cap
 
 
-def test_of_the_new_starts_that_arrive_the_least_change_is_taken(
+def test_of_the_restarts_that_reach_the_least_change_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rig, begun = RIGS["spider_leg"](), restarts.find_nearest
+    rig, find_nearest = RIGS["spider_leg"](), restarts.find_nearest
     targets = targets_of(rig, 80, make_rng(44))
     first = solved(rig, targets, None, Solver.NEWTON)
     calls = []
 
-    def from_the_last(run: Run, tips: np.ndarray, starts: int) -> np.ndarray:
-        """Give the starts of each chain in the opposite order."""
-        calls.append(begun(run, tips, starts))
+    def reverse_starts(run: Run, tips: np.ndarray, starts: int) -> np.ndarray:
+        """Return the starts of each chain in the opposite order."""
+        calls.append(find_nearest(run, tips, starts))
         return calls[-1].reshape(-1, starts)[:, ::-1].ravel()
 
-    monkeypatch.setattr(restarts, "find_nearest", from_the_last)
+    monkeypatch.setattr(restarts, "find_nearest", reverse_starts)
     again = solved(rig, targets, None, Solver.NEWTON)
     assert calls, "some of the targets need another start"
-    # Which comes first must not decide.
+    # The order of the starts must not matter.
     np.testing.assert_allclose(again.joint_positions, first.joint_positions, atol=1e-9)
 
 
 @pytest.mark.parametrize(("name", "most"), [("tail", 3e-3), ("planar_four", 2e-3)])
-def test_few_sweeps_of_fabrik_alone_come_near(name: str, most: float) -> None:
-    # Measured: 0.0017 and 0.0004; joints that are held in one direction alone 0.0051 and 0.0076.
+def test_twenty_sweeps_of_fabrik_alone_come_near(name: str, most: float) -> None:
+    # Measured: 0.0017 and 0.0004; if limits hold joints in one direction only, 0.0051 and 0.0076.
     rig = RIGS[name]()
     targets = targets_of(rig, 100, make_rng(18))
     solutions = solved(rig, targets, None, Solver.FABRIK, iterations=20)

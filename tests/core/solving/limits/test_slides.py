@@ -1,4 +1,4 @@
-"""Joints that let a bone move along its own axis, as on robot arms."""
+"""Joints in which a bone slides along an axis, as on robot arms."""
 
 from dataclasses import replace
 
@@ -27,20 +27,20 @@ BALL, HINGE_X = JointKind.BALL, JointKind.HINGE_X
 
 
 def sliding(
-    kinds: tuple[JointKind, ...], ranges: dict[int, tuple[float, float]], **given: np.ndarray
+    kinds: tuple[JointKind, ...], ranges: dict[int, tuple[float, float]], **fields: np.ndarray
 ) -> Joints:
-    """Return joints at rest in line, of which some slide."""
+    """Return joints at rest in line, some of which slide."""
     count = len(kinds)
     low, high = np.zeros(count), np.zeros(count)
     for bone, ends in ranges.items():
         low[bone], high[bone] = ends
     eye, rest = np.tile(np.eye(3), (count, 1, 1)), np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
-    values = {"offsets": eye, "start_wxyz": rest} | given
+    values = {"offsets": eye, "start_wxyz": rest} | fields
     return Joints(kinds, slide_low=low, slide_high=high, **values)
 
 
 def random_chain(seed: int, ranges: dict[int, tuple[float, float]], count: int = 4) -> Chain:
-    """Return bones with offsets and slide axes at random, posed at random."""
+    """Return a chain with random offsets, slide axes and start pose."""
     rng = make_rng(seed)
     offsets = rotation.matrix_from_quaternion(rotation.normalize(rng.normal(size=(count, 4))))
     joints = sliding(
@@ -55,23 +55,23 @@ def random_chain(seed: int, ranges: dict[int, tuple[float, float]], count: int =
     return Chain(points, joints=joints)
 
 
-def walked(chain: Chain, local_wxyz: np.ndarray, slides: np.ndarray) -> np.ndarray:
-    """Return where heads and effector stand, as the docstring of ``Joints`` defines it."""
+def pose_points(chain: Chain, local_wxyz: np.ndarray, slides: np.ndarray) -> np.ndarray:
+    """Return the positions of heads and effector, as the docstring of ``Joints`` defines them."""
     joints, points = chain.joints, chain.joint_positions
     start, posed = np.eye(3), np.eye(3)
     head = points[0] + joints.slide_axes[0] * slides[0]
-    found = [head]
+    points_now = [head]
     for i, local in enumerate(local_wxyz):
         start = start @ joints.offsets[i] @ rotation.matrix_from_quaternion(joints.start_wxyz[i])
         posed = posed @ joints.offsets[i] @ rotation.matrix_from_quaternion(local)
         head = head + posed @ np.linalg.solve(start, points[i + 1] - points[i])
         if i + 1 < len(local_wxyz):
             head = head + posed @ joints.slide_axes[i + 1] * slides[i + 1]
-        found.append(head)
-    return np.array(found)
+        points_now.append(head)
+    return np.array(points_now)
 
 
-def test_a_slide_that_leaves_out_its_start_begins_at_the_nearer_end():
+def test_a_slide_with_zero_out_of_its_range_starts_at_the_nearer_end():
     joints = sliding((JointKind.HINGE_Y, HINGE_X, JointKind.FIXED), {2: (0.2, 0.6)})
     chain = Chain(np.arange(4.0)[:, None] * (0.0, 1.0, 0.0), joints=joints)
     solution = solve(chain, Goal((0.0, 3.2, 0.0)), SolveOptions(tolerance=1e-9))
@@ -87,24 +87,24 @@ def test_slides_and_turns_give_the_joints_as_defined(solver, seed):
     solution = solve(chain, Goal(target), SolveOptions(solver, tolerance=1e-9, iterations=300))
     assert solution.slides[[0, 2, 3]].any()
     assert solution.slides[1] == 0.0
-    expected = walked(chain, solution.local_rotations_wxyz, solution.slides)
+    expected = pose_points(chain, solution.local_rotations_wxyz, solution.slides)
     np.testing.assert_allclose(solution.joint_positions, expected, atol=1e-12)
 
 
 def test_a_wide_hinge_slides_along_the_same_axis_as_a_narrow_one():
-    """Ranges through half a turn are counted from their middle: the slide must not go along."""
+    """Turns in ranges past half a turn are counted from the middle, but the slide is not turned."""
     for ends in ((-1.0, 1.0), (-0.5, 4.0)):
         joints = sliding((HINGE_X, HINGE_X), {1: (0.0, 0.5)})
         joints = replace(joints, low=np.full((2, 3), ends[0]), high=np.full((2, 3), ends[1]))
         points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0]])
         chain = Chain(points, joints=joints)
         solution = solve(chain, Goal((0.0, 0.9, 2.2)), SolveOptions(tolerance=1e-9))
-        expected = walked(chain, solution.local_rotations_wxyz, solution.slides)
+        expected = pose_points(chain, solution.local_rotations_wxyz, solution.slides)
         np.testing.assert_allclose(solution.joint_positions, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("solver", ITERATIVE)
-def test_many_side_by_side_slide_as_one_alone(solver):
+def test_chains_in_a_batch_slide_as_each_alone(solver):
     alone = [random_chain(seed, {0: (-0.2, 0.2), 3: (-0.1, 0.6)}) for seed in range(7)]
     none = np.zeros(4)
     alone[3] = replace(alone[3], joints=replace(alone[3].joints, slide_low=none, slide_high=none))
@@ -124,8 +124,8 @@ def test_many_side_by_side_slide_as_one_alone(solver):
 
 
 @pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.CCD])
-def test_sweeps_alone_start_from_where_the_root_has_slid(solver):
-    """So few iterations are sweeps only, which NEWTON does not finish."""
+def test_sweeps_start_from_the_root_after_its_slide(solver):
+    """With these few iterations NEWTON does not finish the sweeps."""
     points = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.2], [0.0, 2.0, 0.0], [0.0, 3.0, 0.3]])
     chain = Chain(points, joints=sliding((BALL, BALL, BALL), {0: (0.4, 0.4)}))
     goal = Goal((0.9, 1.8, 0.4))

@@ -1,4 +1,4 @@
-"""A small step of the target is a small step of limited joints, and the chain does not zig-zag."""
+"""A small step of the target gives a small step of limited joints; chains do not zig-zag."""
 
 import itertools
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from tests.helpers import angles_between, make_rng
 
 pytestmark = pytest.mark.slow
 
-# Radians of a joint for a target step of one length: 2 would be a straight finger's tip.
+# Radians of a joint per target step of one length; a straight finger's tip joint would turn 2.
 STEEPEST = 50.0
 STEP = 0.001
 
@@ -24,10 +24,10 @@ def joint_steps(poses: Sequence[Array]) -> Array:
 
 
 NAMES = ("arm", "tail", "ten_hinges", "spider_leg", "finger")
-# A pole that the joints cannot follow has several poses about as good, and FABRIK's sweeps several
-# ways to end: there a small step can change from one to another. So it is where NEWTON starts anew,
-# as the leg does for a target behind its root, for which it can yaw either way. By how many radians
-# at most; measured: 0.052, 1.294, 0.453, 0.489, 1.394, 0.084, 0.152, 1.396, 0.098.
+# A pole that the joints cannot follow has two or more poses that are almost equally good, and the
+# sweeps of FABRIK have more than one end: a small step can change from one to another. A restart of
+# NEWTON can too: for a target behind its root the leg can yaw to both sides. The largest jumps in
+# radians; measured: 0.052, 1.294, 0.453, 0.489, 1.394, 0.084, 0.152, 1.396, 0.098.
 JUMPS = {
     ("arm", True, Solver.FABRIK): 0.1,
     ("spider_leg", True, Solver.FABRIK): 1.4,
@@ -39,7 +39,7 @@ JUMPS = {
     ("finger", True, Solver.FABRIK): 1.5,
     ("finger", True, Solver.CCD): 0.2,
 }
-# Degrees by which the sides of poses about as good differ; measured: 0.19.
+# The largest difference in degrees of the sides of almost equally good poses; measured: 0.19.
 AS_GOOD = 1.0
 
 
@@ -53,7 +53,7 @@ def test_a_small_target_step_is_a_small_joint_step_or_leads_to_a_pose_as_good(
     rig, rng, paths, poles = RIGS[name](), make_rng(51), [], []
     while len(paths) < 4:
         middle = rig.points(rig.some_rotations(rng, 0.6))[-1]
-        # On the axis of a root that yaws every limb turns about itself: a true singularity.
+        # A target on the yaw axis of the root is a true singularity: the limb can yaw freely.
         if np.hypot(middle[0], middle[2]) < 0.2 * rig.length:
             continue
         steps = rig.length * STEP * np.arange(11)
@@ -61,85 +61,85 @@ def test_a_small_target_step_is_a_small_joint_step_or_leads_to_a_pose_as_good(
         poles.append(poles_beside(middle[None], rig.length, rng)[0] if has_pole else None)
     options = SolveOptions(solver, tolerance=1e-8 * rig.length)
     goals = Goals(np.vstack(paths), np.repeat(poles, 11, axis=0) if has_pole else None)
-    found = solve_batch(rig.chains(44), goals, options)
-    assert found.is_converged.all()
+    solutions = solve_batch(rig.chains(44), goals, options)
+    assert solutions.is_converged.all()
     for path, pole, rows in zip(paths, poles, np.arange(44).reshape(4, 11), strict=True):
-        moved = joint_steps(found.local_rotations_wxyz[rows])
+        moved = joint_steps(solutions.local_rotations_wxyz[rows])
         assert moved.max() <= JUMPS.get((name, has_pole, solver), STEEPEST * STEP)
         is_jump = moved > STEEPEST * STEP
         if has_pole and is_jump.any():
-            ends = zip(found.joint_positions[rows], path, strict=True)
-            worse = np.abs(np.diff([degrees_past(*each, pole) for each in ends]))[is_jump]
-            assert (worse <= AS_GOOD).all(), np.round(worse, 2)
+            ends = zip(solutions.joint_positions[rows], path, strict=True)
+            differences = np.abs(np.diff([degrees_past(*end, pole) for end in ends]))[is_jump]
+            assert (differences <= AS_GOOD).all(), np.round(differences, 2)
 
 
 @pytest.mark.parametrize("name", ["finger", "planar_four"])
-def test_a_pose_hardly_nearer_to_what_is_out_of_reach_is_not_jumped_to(name: str) -> None:
-    # Measured: 0.011 and 0.013 radians; 0.09 and 2.8 if any pose that is nearer is taken.
+def test_the_pose_does_not_jump_to_be_slightly_nearer_to_a_target_out_of_reach(name: str) -> None:
+    # Measured: 0.011 and 0.013 radians; 0.09 and 2.8 if the solver takes any nearer pose.
     rig, rng = RIGS[name](), make_rng(53)
     options = SolveOptions(Solver.NEWTON, tolerance=1e-5 * rig.length)
     for share in rng.uniform(0.2, 1.3, 8):
         first = share * rig.length * unit(rng.normal(size=3))
-        way = rig.length * STEP * unit(rng.normal(size=3))
-        targets = first + np.arange(11)[:, None] * way
+        step = rig.length * STEP * unit(rng.normal(size=3))
+        targets = first + np.arange(11)[:, None] * step
         solutions = solve_batch(rig.chains(11), Goals(targets), options)
         assert solutions[0].status is not Status.REACHED
         assert joint_steps(solutions.local_rotations_wxyz).max() <= STEEPEST * STEP
 
 
 def bends_and_zigzag(joints: Array) -> tuple[float, float]:
-    """Return the largest bend in degrees, and the share of bends that turn back."""
+    """Return the largest bend in degrees, and the share of bends to the opposite side."""
     directions = unit(np.diff(joints, axis=0))
     normals = np.cross(directions[:-1], directions[1:])
     sizes = np.linalg.norm(normals, axis=1)
     cosines = np.einsum("ij,ij->i", directions[:-1], directions[1:])
     bends = np.degrees(np.arctan2(sizes, cosines))
     pairs = np.einsum("ij,ij->i", normals[:-1], normals[1:])
-    counted = (bends[:-1] > 1.0) & (bends[1:] > 1.0)
-    return bends.max(), np.mean((pairs < 0.0) & counted)
+    is_bent = (bends[:-1] > 1.0) & (bends[1:] > 1.0)
+    return bends.max(), np.mean((pairs < 0.0) & is_bent)
 
 
 def ten(root: float | None = 40.0) -> Rig:
-    """Return ten bones of which all but the root turn by 40 degrees each way."""
+    """Return ten bones that turn by 40 degrees to each side, the root by other limits."""
     first = () if root is None else ((-root, root),) * 3
     return make_rig([(K.BALL, first), *[(K.BALL, ((-40, 40),) * 3)] * 9], np.full(10, 0.1))
 
 
 def radial(root: float | None) -> tuple[Rig, Array]:
-    """Return ten bones and a target's way in to their root."""
+    """Return ten bones, and targets on a straight path toward their root."""
     return ten(root), np.linspace(0.95, 0.2, 91)[:, None] * unit([0.4, 0.8, 0.2])
 
 
 def circle() -> tuple[Rig, Array]:
-    """Return ten bones and a target's way all round."""
+    """Return ten bones, and targets on a circle."""
     angles = np.linspace(0.0, 2.0 * np.pi, 91)
     sides = 0.2 * np.cos(angles), np.full(91, 0.6), 0.2 * np.sin(angles)
     return ten(), np.stack(sides, axis=1)
 
 
 def planar() -> tuple[Rig, Array]:
-    """Return ten hinges of which one turns far, and a target's way in to their root."""
+    """Return ten hinges, the first with a larger range, and targets toward their root."""
     bones = [(K.HINGE_X, ((-90, 90),))] + [(K.HINGE_X, ((-40, 40),))] * 9
     shares = np.linspace(0.95, 0.2, 101)
     return make_rig(bones, np.full(10, 0.1)), shares[:, None] * unit([0.0, 0.9, 0.4])
 
 
-# What is solved, and the largest bend in degrees: at 0.1 of the length a regular polygon bends by
-# 32.7. Where the root cannot turn far enough the bends grow toward the tip, to 39.8; of shapes that
-# bend one way only the most even would bend by 34.4.
-WAYS = {
+# Paths, and the largest bend in degrees: at 0.1 of the length a regular polygon bends by 32.7. If
+# the root cannot turn far enough, the bends grow toward the tip, to 39.8; of shapes that bend to
+# one side only, the most even one would bend by 34.4.
+PATHS = {
     "radial": (lambda: radial(None), 35.0),
     "radial, root limited too": (lambda: radial(40.0), 40.0),
     "circle": (circle, np.inf),
     "planar": (planar, 35.0),
 }
-# Radians of a joint for a target step of one length; measured: 5.3.
+# Radians of a joint per target step of one length; measured: 5.3.
 EVEN_STEP = 10.0
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_on_the_way_newton_moves_and_bends_evenly_without_zigzag(way: str) -> None:
-    make, most_bend = WAYS[way]
+@pytest.mark.parametrize("path", PATHS)
+def test_along_a_path_newton_moves_and_bends_evenly_without_zigzag(path: str) -> None:
+    make, most_bend = PATHS[path]
     rig, targets = make()
     options = SolveOptions(Solver.NEWTON, tolerance=1e-6)
     solutions = solve_batch(rig.chains(len(targets)), Goals(targets), options)
@@ -147,9 +147,9 @@ def test_on_the_way_newton_moves_and_bends_evenly_without_zigzag(way: str) -> No
     poses = solutions.local_rotations_wxyz
     step = np.linalg.norm(targets[1] - targets[0])
     assert joint_steps(poses).max() / step <= EVEN_STEP
-    if way == "circle":
+    if path == "circle":
         assert joint_steps([poses[0], poses[-1]]).max() <= 1e-6, "the circle closes"
-    shapes = [bends_and_zigzag(each.joint_positions) for each in solutions]
+    shapes = [bends_and_zigzag(solution.joint_positions) for solution in solutions]
     bend, zigzag = np.max(shapes, axis=0)
     assert zigzag == 0.0
     assert bend <= most_bend

@@ -1,4 +1,4 @@
-"""Out of reach of a limited limb: the nearest pose, inside the limits, and what holds it back."""
+"""Targets out of reach of a limited limb: the nearest pose, and the limits that hold it back."""
 
 import numpy as np
 import pytest
@@ -12,16 +12,16 @@ from tests.helpers import angles_between, make_rng
 
 pytestmark = pytest.mark.slow
 
-# A share of the length.
+# The largest excess over the least distances, a share of the length.
 WORSE = 0.02
-# What single precision leaves of a target, a share of the length.
+# The rounding error of a target in single precision, a share of the length.
 LAST_DIGITS = 3e-7
-# A pose that is turned by more, in radians, is another one. In flat valleys a few may be.
-ANOTHER, FEW = 0.1, 0.02
-# Chains of each kind.
-EACH = 35
-# The least distances to targets, shares of the length, of thousands of random poses inside the
-# ranges that were made better step by step.
+# Radians: a pose with a larger turn is another pose. In flat valleys a small share of them may be.
+OTHER_POSE, MAX_SHARE = 0.1, 0.02
+# The number of chains of a kind.
+COUNT = 35
+# The least distances to targets, shares of the length, found by a local search from thousands of
+# random poses inside the ranges.
 NEAREST = {
     "arm": (0.531227, 0.6364, 3.8e-05, 0.364379),
     "spider_leg": (0.644608, 0.888129, 0.063416, 0.50251),
@@ -37,7 +37,7 @@ def anywhere(rig):
 
 
 @pytest.mark.parametrize("name", NEAREST)
-def test_no_search_finds_a_pose_that_is_much_nearer(name):
+def test_no_search_finds_a_much_nearer_pose(name):
     rig = RIGS[name]()
     for target, best in zip(anywhere(rig), NEAREST[name], strict=True):
         for solver in ITERATIVE:
@@ -83,7 +83,7 @@ def test_straight_ahead_and_too_far_is_extended(solver):
 
 
 def test_joints_that_have_no_room_at_all_stay_where_they_are():
-    """Nothing can move: the system of a step is zero, or what rounding leaves of it."""
+    """No joint can move: the system of a step is zero except for rounding."""
     rig = make_rig([(K.BALL, ((0.0, 0.0),) * 3), (K.HINGE_Y, ((-1e-12, 1e-12),)), (K.FIXED, ())])
     for pole in (None, np.array([1.0, 0.2, 3.0])):
         for target in ([0.3, 0.4, 0.5], [5.0, 1.0, 0.0]):
@@ -99,26 +99,26 @@ def test_joints_that_have_no_room_at_all_stay_where_they_are():
     [(core.Solver.NEWTON, True), (core.Solver.CCD, False), (core.Solver.FORCE, False)],
 )
 def test_last_digits_of_a_target_choose_no_other_pose(solver, has_pole):
-    """Of poses that are about as near the one is taken that is least of a change from the start."""
+    """Of almost equally near poses the solver takes the one with the least change of the start."""
     turned, rng = [], make_rng(11)
     for count in (2, 3, 7):
         ranges = ((-52, 63), (-np.inf, np.inf), (-69, 46))
         rig = make_rig([(K.BALL, ranges)] * count, rng.uniform(0.5, 1.5, count))
-        starts = np.insert(rng.uniform(-0.3, 0.3, (EACH, count, 3)), 0, 1.0, axis=-1)
-        chains = rig.started(starts / np.linalg.norm(starts, axis=-1, keepdims=True))
+        starts = np.insert(rng.uniform(-0.3, 0.3, (COUNT, count, 3)), 0, 1.0, axis=-1)
+        chains = rig.with_starts(starts / np.linalg.norm(starts, axis=-1, keepdims=True))
         if solver is core.Solver.FORCE:
-            forces = make_forces(rng.uniform(0.5, 4.0, (EACH, count)))
+            forces = make_forces(rng.uniform(0.5, 4.0, (COUNT, count)))
             chains = core.Chains(chains.joint_positions, joints=chains.joints, forces=forces)
-        ways = [random_direction(rng) for _ in range(2 * EACH)]
-        targets = rig.length * rng.uniform(0.1, 1.0, (EACH, 1)) * ways[:EACH]
-        moved = targets + LAST_DIGITS * rig.length * np.array(ways[EACH:])
-        poles = 2.0 * rig.length * rng.normal(size=(EACH, 3)) if has_pole else None
+        directions = [random_direction(rng) for _ in range(2 * COUNT)]
+        targets = rig.length * rng.uniform(0.1, 1.0, (COUNT, 1)) * directions[:COUNT]
+        moved = targets + LAST_DIGITS * rig.length * np.array(directions[COUNT:])
+        poles = 2.0 * rig.length * rng.normal(size=(COUNT, 3)) if has_pole else None
         first, second = (
-            core.solve_batch(chains, core.Goals(each, poles), core.SolveOptions(solver))
-            for each in (targets, moved)
+            core.solve_batch(chains, core.Goals(places, poles), core.SolveOptions(solver))
+            for places in (targets, moved)
         )
         turns = angles_between(first.local_rotations_wxyz, second.local_rotations_wxyz)
         turned.append(turns.max(axis=1)[first.status_code == LIMITED])
     turned = np.concatenate(turned)
-    assert len(turned) > EACH
-    assert np.mean(turned > ANOTHER) <= FEW, turned[turned > ANOTHER]
+    assert len(turned) > COUNT
+    assert np.mean(turned > OTHER_POSE) <= MAX_SHARE, turned[turned > OTHER_POSE]
