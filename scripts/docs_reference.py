@@ -42,23 +42,23 @@ GROUPS = {
 LEFT_OUT = ("rna_type", "filter_glob", "check_existing", "active_joint_index")
 
 
-def page() -> str:
+def make_page() -> str:
     return "\n".join((HEAD, *_list_lines()))
 
 
 def _list_lines() -> Iterator[str]:
     import bpy
 
-    from common.blender_process import registered
+    from common.blender_process import list_types
 
-    groups = {group.__name__: group for group in registered(bpy.types.PropertyGroup, PACKAGE)}
+    groups = {group.__name__: group for group in list_types(bpy.types.PropertyGroup, PACKAGE)}
     for name in (*GROUPS, *sorted(groups.keys() - GROUPS.keys())):
         group = groups[name]
         title, where = GROUPS.get(name, (group.__doc__.split("\n")[0].rstrip("."), ""))
         yield f"## {title}\n\n{where}\n"
         yield from _make_table("property", [p for p in group.bl_rna.properties if p.is_runtime])
     yield "## Operators\n\n`bpy.ops.pose.chain_ik_...`, most of them for the active chain.\n"
-    operators = registered(bpy.types.Operator, PACKAGE)
+    operators = list_types(bpy.types.Operator, PACKAGE)
     for operator in sorted(operators, key=lambda operator: operator.bl_idname):
         module, _, name = operator.bl_idname.partition(".")
         kind = getattr(getattr(bpy.ops, module), name).get_rna_type()
@@ -100,7 +100,7 @@ def main() -> int:
     from common import blender_process
 
     blender_ik_addon.register()
-    blender_process.run(lambda: PAGE.write_text(page(), encoding="utf-8"))
+    blender_process.run(lambda: PAGE.write_text(make_page(), encoding="utf-8"))
 
 
 if __name__ == "__main__":

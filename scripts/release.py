@@ -23,7 +23,7 @@ from common.console import ROOT
 HEADING = re.compile(r"^## (\S+)(.*)$", re.MULTILINE)
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 PACKAGE, ROOT_FILES = "blender_ik_addon/", ("blender_manifest.toml", "LICENSE")
-LARGEST_ZIP = 2_000_000  # bytes: some people have slow connections
+MAX_ZIP_BYTES = 2_000_000  # bytes: some people have slow connections
 
 
 def git(*arguments: str) -> list[str]:
@@ -57,8 +57,8 @@ def check_zip(path: Path, files: list[str]) -> list[str]:
         zipped = {name for name in archive.namelist() if not name.endswith("/")}
     faults = [f"The zip holds {name}, which is not part of it." for name in sorted(zipped - listed)]
     faults += [f"The zip lacks {name}." for name in sorted(listed - zipped)]
-    if (size := path.stat().st_size) > LARGEST_ZIP:
-        faults.append(f"The zip has {size} bytes, {LARGEST_ZIP} is the most.")
+    if (size := path.stat().st_size) > MAX_ZIP_BYTES:
+        faults.append(f"The zip has {size} bytes, {MAX_ZIP_BYTES} is the most.")
     return faults
 
 

@@ -30,7 +30,7 @@ def assert_rotations_close(
     _assert_close(actual, expected, tolerance, (1.0, -1.0))
 
 
-def angles_of_ways(one: npt.ArrayLike, other: npt.ArrayLike) -> Array:
+def vector_angles(one: npt.ArrayLike, other: npt.ArrayLike) -> Array:
     """Return the angles in radians between vectors (..., 3), exact for small angles too."""
     cross = np.linalg.norm(np.cross(one, other), axis=-1)
     return np.arctan2(cross, np.sum(np.multiply(one, other), axis=-1))
@@ -43,7 +43,7 @@ def angles_between(one: npt.ArrayLike, other: npt.ArrayLike) -> Array:
     return 4.0 * np.arcsin(0.5 * distances)
 
 
-def noted(monkeypatch: Any, owner: object, name: str) -> list[Any]:
+def record_calls(monkeypatch: Any, owner: object, name: str) -> list[Any]:
     """Return a list to which every call of a function appends its first argument."""
     arguments, original = [], getattr(owner, name)
 

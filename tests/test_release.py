@@ -135,7 +135,7 @@ def test_the_zip_holds_just_the_package(release, tmp_path, monkeypatch):
             archive.writestr(name, "")
     faults = release.check_zip(path, tracked())
     assert faults == [f"The zip holds {name}, which is not part of it." for name in extra]
-    monkeypatch.setattr(release, "LARGEST_ZIP", 100)
+    monkeypatch.setattr(release, "MAX_ZIP_BYTES", 100)
     assert "100 is the most" in release.check_zip(path, tracked())[-1]
 
 

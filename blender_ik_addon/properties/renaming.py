@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import bpy
 
-from ..rig.live.renames import Renamed, renamed_since, seen_bones
+from ..rig.live.renames import RenamedBones, find_renamed_bones, record_bones
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.refusals import RigError
 from .chains import ANCHORS, MAX_NAME_BYTES, NOT_KEYABLE, ChainGroup, chains_of, object_of, owner_of
@@ -41,10 +41,10 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
     followed = (_armature(settings, target) for settings in chains for target, _ in ANCHORS)
     armatures = {data.name_full: data for data in (armature, *followed) if data is not None}
     # Without chains there is no bone name to update.
-    present = seen_bones(armatures.values()) if chains else ""
+    present = record_bones(armatures.values()) if chains else ""
     if group.seen_bones == present:
         return
-    renamed = renamed_since(group.seen_bones, present)
+    renamed = find_renamed_bones(group.seen_bones, present)
     group.seen_bones = present
     new_names = renamed.get(armature.name_full, {})
     # Reading settings that were never set makes Blender store and copy them from then on.
@@ -108,7 +108,7 @@ def _rename_in_chain(settings: ChainGroup, new_names: dict[str, str]) -> None:
         settings.stored_pose = stored
 
 
-def _rename_in_anchors(settings: ChainGroup, renamed: Renamed) -> None:
+def _rename_in_anchors(settings: ChainGroup, renamed: RenamedBones) -> None:
     for target, subtarget in ANCHORS:
         followed = _armature(settings, target)
         new_names = {} if followed is None else renamed.get(followed.name_full, {})

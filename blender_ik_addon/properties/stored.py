@@ -211,7 +211,7 @@ def _prepare_chain(
     stored = settings.stored_pose
     if is_idle(values):
         if stored:
-            live.memory.keep_animated(owner_of(settings), update)
+            live.memory.copy_animated(owner_of(settings), update)
         release(settings, update.frame, evaluated if update.is_new_frame else None)
         return bool(stored)
     if not stored:

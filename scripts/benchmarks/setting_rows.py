@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-MOST = 15.0
+MAX_RATIO = 15.0
 """Goal of every row without its own, in times of the constraint: no setting costs more."""
 SCENES = {
     "100 of two bones": "25 x 4 x 2",
@@ -39,7 +39,7 @@ class Setting:
     """
 
     name: str
-    goals: tuple[float, float, float] = (MOST, MOST, MOST)
+    goals: tuple[float, float, float] = (MAX_RATIO, MAX_RATIO, MAX_RATIO)
     chain: Values = dataclasses.field(default_factory=dict)
     force: Values = dataclasses.field(default_factory=dict)
     joint: Values = dataclasses.field(default_factory=dict)
@@ -51,12 +51,12 @@ class Setting:
     not_in: tuple[str, ...] = ()
 
 
-ALL = (MOST, MOST, MOST)
+ALL = (MAX_RATIO, MAX_RATIO, MAX_RATIO)
 PLAIN, SOFT = (1.0, 0.6, 2.5), (1.0, 0.6, 4.0)
 POLE = ROTATION = (1.2, 0.7, 4.0)
 SMALL_COST, STRETCH, HALF = (1.5, 1.5, 4.0), (2.0, 1.5, 4.0), (2.5, 2.0, 4.0)
 HINGES = (3.0, 3.0, 6.0)
-FORCE_GOALS = (MOST, MOST, 25.0)
+FORCE_GOALS = (MAX_RATIO, MAX_RATIO, 25.0)
 BALLS = {"NEWTON": (15.0, 6.0, 6.0), "FABRIK": (15.0, 8.0, 10.0), "CCD": (15.0, 12.0, 10.0)}
 WIDE = 1.2
 """Range to either side of the joint of a row, radians."""
@@ -123,7 +123,7 @@ _LIMITS = (
         for more, how, goals, extra in (
             ("", ", reached", ball_goals, {"targets": "of joints"}),
             ("", ", held back", ball_goals, {}),
-            (" and pole", "", (20.0, 10.0, MOST), {"targets": "of joints", "has_pole": True}),
+            (" and pole", "", (20.0, 10.0, MAX_RATIO), {"targets": "of joints", "has_pole": True}),
         )
     ),
 )

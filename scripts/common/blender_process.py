@@ -12,7 +12,7 @@ from typing import NoReturn
 import bpy
 
 
-def registered(base: type, package: str) -> list[type]:
+def list_types(base: type, package: str) -> list[type]:
     """Return a package's registered subclasses of a class of Blender, bases first."""
     classes, waiting = dict[type, None](), [base]
     while waiting:

@@ -98,8 +98,8 @@ def _add(creature: Creature) -> bpy.types.Object:
         studio.draw_path(creature.name, path, creature.colours[1], 0.08)
     rig = rigs.add_rig(creature.name, rigs.bones_along(names, joints, "", creature.front))
     radii = [creature.radius] * len(joints)
-    bodies.give_body(rig, bodies.sticks_along(names, joints, radii, creature.colours))
-    chain = rigs.hang_chain(rig, creature.name, names[-1], target, solver=creature.solver)
+    bodies.add_body(rig, bodies.sticks_along(names, joints, radii, creature.colours))
+    chain = rigs.add_chain_data(rig, creature.name, names[-1], target, solver=creature.solver)
     bpy.ops.object.mode_set(mode="POSE")
     if creature.name == "snake":
         bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")

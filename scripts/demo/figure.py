@@ -153,7 +153,7 @@ def _add_chain(rig: bpy.types.Object, limb: Limb) -> None:
         name = f"pole of {limb.name}"
         options["pole_target"] = rigs.add_empty(name, limb.pole, POLE_SIZE, "CUBE", "Poles")
     tip, count = limb.end or limb.bones[-1], len(limb.bones)
-    rigs.hang_chain(rig, limb.name, tip, target, chain_count=count, **options)
+    rigs.add_chain_data(rig, limb.name, tip, target, chain_count=count, **options)
     axes = rig.data.bones[limb.end].matrix_local.to_3x3() if limb.end else Matrix.Identity(3)
 
     def make_matrix(share: float) -> Matrix:
@@ -175,7 +175,7 @@ def dress(rig: bpy.types.Object) -> None:
             colour = colours.get(bone.name, "body")
             ends = tuple(bone.head_local), tuple(bone.tail_local)
             sticks.append(Stick(bone.name, *ends, radius, 0.6 * radius, colour))
-    bodies.give_body(rig, sticks)
+    bodies.add_body(rig, sticks)
     for limb in LIMBS:
         path = [limb.target(i / FRAMES)[0] for i in range(FRAMES)]
         studio.draw_path(limb.name, path, limb.colour)

@@ -33,7 +33,7 @@ def make_control_matrix(share: float) -> Matrix:
 def build() -> bpy.types.Object:
     rig = human.add_person("Arm")
     chain = human.add_arm(rig, "L")
-    human.give_body(rig, {"upper_arm.L": "chain", "forearm.L": "chain", "hand.L": "second"})
+    human.add_body(rig, {"upper_arm.L": "chain", "forearm.L": "chain", "hand.L": "second"})
     rigs.key_bone(rig, chain.subtarget, FRAMES, make_control_matrix)
     studio.draw_path("hand", [path(step / 64) for step in range(64)], "target")
     studio.add_floor(12.0)

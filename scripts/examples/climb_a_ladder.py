@@ -29,7 +29,7 @@ RISE, HIPS_ABOVE = 0.7, 0.12
 def build() -> bpy.types.Object:
     rig = human.add_person("Climb")
     human.make_whole_body(rig)
-    human.give_body(rig, human.limb_colours())
+    human.add_body(rig, human.limb_colours())
     for name in ORDER:
         rest = rig.pose.bones[_control(name)].bone.matrix_local.copy()
         rigs.key_bone(

@@ -27,7 +27,7 @@ def build() -> bpy.types.Object:
             control.parent = first
             rigs.move_to_collection(control, "Controls")
         rigs.key_object(chain.target, BEAT, lambda share, s=sign: _hand_matrix(share, s), step=4)
-    human.give_body(first, {}, round_=8)
+    human.add_body(first, {}, round_=8)
     # The body is selectable, so that a copy of a person and its children includes it.
     _body(first).hide_select = False
     random = np.random.default_rng(SEED)

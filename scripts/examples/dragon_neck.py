@@ -31,7 +31,7 @@ def build() -> bpy.types.Object:
     chain.force.mass, chain.force.gravity = 1.0, 0.3
     rigs.colour_chain(rig, names, "THEME04")
     rigs.key_bone(rig, chain.subtarget, FRAMES, make_control_matrix, step=3)
-    bodies.give_body(rig, _sticks(joints, names))
+    bodies.add_body(rig, _sticks(joints, names))
     studio.add_floor(40.0)
     return rig
 

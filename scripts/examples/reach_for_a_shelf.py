@@ -23,7 +23,7 @@ JAR = Vector((0.16, -0.71, 1.895))
 def build() -> bpy.types.Object:
     rig = human.add_person("Reach")
     human.make_whole_body(rig)
-    human.give_body(rig, human.limb_colours())
+    human.add_body(rig, human.limb_colours())
     rigs.key_bone(rig, LEFT, FRAMES, _make_left_matrix)
     right = rig.pose.bones[RIGHT]
     # The right hand rests on the counter.

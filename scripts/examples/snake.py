@@ -31,8 +31,8 @@ def build() -> bpy.types.Object:
     ball = rigs.add_empty(TARGET, (0.0, 0.0, 0.0), 0.05, "SPHERE", "Snake")
     rigs.key_object(ball, FRAMES, lambda share: Matrix.Translation(path(share)))
     options = {"chain_count": COUNT, "solver": "FOLLOW", "max_bend": math.radians(40.0)}
-    rigs.hang_chain(rig, "Snake", names[-1], ball, **options)
-    bodies.give_body(rig, _sticks(joints, names))
+    rigs.add_chain_data(rig, "Snake", names[-1], ball, **options)
+    bodies.add_body(rig, _sticks(joints, names))
     curve = studio.draw_path("head", [path(i / 240) for i in range(240)], "sand")
     curve.location.z = -RADIUS
     studio.add_floor(12.0)

@@ -50,7 +50,7 @@ def build() -> bpy.types.Object:
     for leg, names, _ in _legs():
         rigs.add_chain(rig, f"Leg {leg}", [BODY, *names], solver="NEWTON", use_pole=False)
         rigs.colour_chain(rig, names, "THEME04" if leg.endswith("L") else "THEME03")
-    bodies.give_body(rig, _sticks())
+    bodies.add_body(rig, _sticks())
     rigs.key_bone(rig, WALK, FRAMES, _make_walk_matrix, step=4)
     for number, (chain, (*_, joints)) in enumerate(zip(rig.chain_ik.chains, _legs())):
         # Neighbours and opposite feet alternate.

@@ -20,7 +20,7 @@ from bl_ui.utils import PresetPanel
 import blender_ik_addon
 from blender_ik_addon.translations import catalogue
 from blender_ik_addon.translations.catalogue import LABEL, OPERATOR, SENTENCE
-from scripts.common.blender_process import registered, run
+from scripts.common.blender_process import list_types, run
 
 
 class Entry(NamedTuple):
@@ -97,7 +97,7 @@ def harvest(package: Path) -> dict[tuple[str, str], str]:
     return places
 
 
-def write_words(
+def write_catalogue(
     path: Path, places: Mapping[tuple[str, str], str], words: Mapping[tuple[str, str], str]
 ) -> None:
     """Write the file of a language in the order of ``places`` of texts in the code."""
@@ -116,7 +116,7 @@ def write_words(
 def _interface_entries(package: str) -> Iterator[Entry]:
     """Yield the texts that the registered classes of a package show."""
     for base in SHOWN_BASES:
-        classes = registered(getattr(bpy.types, base), f"{package}.")
+        classes = list_types(getattr(bpy.types, base), f"{package}.")
         for shown in sorted(classes, key=lambda cls: (cls.__module__, cls.__name__)):
             # The label of a panel of presets is the last preset's name or a text of Blender.
             if not issubclass(shown, PresetPanel):
@@ -281,7 +281,7 @@ def main() -> None:
     for language in sorted({*catalogue.languages(), *added}):
         path = catalogue.path_of(language)
         words = catalogue.translations_of(language) if path.is_file() else {}
-        write_words(path, places, words)
+        write_catalogue(path, places, words)
         removed = {key: translation for key, translation in words.items() if key not in places}
         for (context, text), translation in removed.items():
             print(f"{language}: no longer said: [{context}] {text} | {translation}")

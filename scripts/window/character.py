@@ -69,7 +69,7 @@ WALK: Motion = {
     for frame, places in _STEPS.items()
 }
 # Toe bone -> frames on which it stays on the floor while the foot rolls.
-STANDING = {"toe.R": range(46, 57), "toe.L": range(61, 67)}
+PLANTED_FRAMES = {"toe.R": range(46, 57), "toe.L": range(61, 67)}
 
 
 def rig() -> bpy.types.Object:
@@ -105,7 +105,7 @@ def play_through(frames: Iterable[int], *names: str) -> np.ndarray:
     return np.array(poses)
 
 
-def put(name: str, place: Place) -> None:
+def move(name: str, place: Place) -> None:
     """Move a control to an offset from its rest place, in its space."""
     bone = rig().pose.bones[name]
     rest = bone.bone.matrix_local.to_3x3()
@@ -118,14 +118,14 @@ def put(name: str, place: Place) -> None:
     rig().update_tag()
 
 
-def act(tour: Tour, motion: Motion) -> Session:
+def key_motion(tour: Tour, motion: Motion) -> Session:
     """Move the controls of a motion to their places at each of its frames, and press I."""
     names = sorted({name for places in motion.values() for name in places})
     yield from tour.rest_mouse()
     for frame, places in motion.items():
         bpy.context.scene.frame_set(frame)
         for name in names:
-            put(name, places.get(name, Place()))
+            move(name, places.get(name, Place()))
         with tour.viewport.context():
             select_bones(rig(), *names)
         tour.viewport.press("I")
@@ -170,14 +170,14 @@ def read_file() -> dict[str, object]:
     return state
 
 
-def differing(first: dict[str, object], second: dict[str, object]) -> list[str]:
+def find_changes(first: dict[str, object], second: dict[str, object]) -> list[str]:
     """Return the names whose values differ in two states of the file."""
     return [name for name in {**first, **second} if first.get(name) != second.get(name)]
 
 
 def check_file(expected: dict[str, object], when: str) -> None:
     """Check that the contents of the file are as expected; ``when`` begins the sentence."""
-    differences = ", ".join(differing(read_file(), expected)[:8])
+    differences = ", ".join(find_changes(read_file(), expected)[:8])
     check(not differences, f"{when}, these are not as they were: {differences}.")
 
 

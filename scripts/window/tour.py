@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 from mathutils import Vector
 
-from common.blender_process import registered
+from common.blender_process import list_types
 from window.driver import REDRAW, Session, Viewport, check, select_bones, wait_until
 
 MODULE, TAB = "bl_ext.user_default.chain_ik", "Chain IK"
@@ -34,7 +34,7 @@ def unfold(*blenders: type, are_ours_open: bool = True) -> None:
     """Register the extension again with open panels, also of Blender: no click opens them all."""
     package = sys.modules[MODULE]
     ours = [
-        cls for cls in registered(bpy.types.Panel, MODULE) if cls.bl_region_type in {"UI", "WINDOW"}
+        cls for cls in list_types(bpy.types.Panel, MODULE) if cls.bl_region_type in {"UI", "WINDOW"}
     ]
     package.unregister()
     for cls in blenders:
@@ -180,9 +180,9 @@ class Tour:
         yield from self.viewport.point_at(places[0])
         self.viewport.press("G")
         yield REDRAW
-        yield from self.lead(places[1:], look)
+        yield from self.move_mouse(places[1:], look)
 
-    def lead(self, places: Sequence[Vector], look: StepCallback) -> Session:
+    def move_mouse(self, places: Sequence[Vector], look: StepCallback) -> Session:
         """Move the mouse through points of the scene; call ``look`` at each after a redraw."""
         for step, place in enumerate(places, start=1):
             yield from self.viewport.point_at(place)

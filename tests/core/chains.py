@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blender_ik_addon.core import Chain, Goal, Solution, SolveOptions, Solver, solve
-from tests.helpers import Array, angles_of_ways
+from tests.helpers import Array, vector_angles
 
 ITERATIVE = (Solver.FABRIK, Solver.CCD, Solver.NEWTON, Solver.FORCE)
 SOLVERS = (Solver.TWO_BONE, *ITERATIVE)
@@ -134,7 +134,7 @@ def side_of(joints: Array, target: Array) -> Array:
     return mean - along * (along @ mean)
 
 
-def degrees_past(joints: Array, target: Array, pole: Array) -> float:
+def pole_error_degrees(joints: Array, target: Array, pole: Array) -> float:
     """Return the degrees between the side of a chain's bend and the side of its pole."""
     side, goal = side_of(joints, target), side_of(np.array([joints[0], pole, target]), target)
-    return np.degrees(angles_of_ways(side, goal))
+    return np.degrees(vector_angles(side, goal))

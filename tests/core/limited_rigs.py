@@ -94,7 +94,7 @@ class Rig:
         joints = self.chain().as_batch().take(np.zeros(len(starts), dtype=np.int64)).joints
         return core.Chains(self.points(starts), joints=replace(joints, start_wxyz=starts))
 
-    def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
+    def random_pose(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return random local rotations inside a share of the ranges, wxyz (n, 4)."""
         return np.array([_random_rotation(self, i, rng, share) for i in range(len(self.kinds))])
 
@@ -344,7 +344,7 @@ def knee() -> Rig:
 
 def targets_of(rig: Rig, count: int, rng: np.random.Generator, share: float = 0.8) -> Array:
     """Return tips of random poses inside the ranges, shape (count, 3)."""
-    return np.array([rig.points(rig.some_rotations(rng, share))[-1] for _ in range(count)])
+    return np.array([rig.points(rig.random_pose(rng, share))[-1] for _ in range(count)])
 
 
 def poles_of(rig: Rig, count: int, rng: np.random.Generator) -> Array:

@@ -17,7 +17,7 @@ import pytest
 
 from blender_ik_addon.core import Chain, Goal, Solver
 from tests.core import chains
-from tests.helpers import angles_of_ways, make_rng
+from tests.helpers import make_rng, vector_angles
 
 TOLERANCE = 1e-9
 # FABRIK and CCD may stop one sweep earlier or later: near full reach this is a step of the square
@@ -168,7 +168,7 @@ def test_newton_spreads_the_bend_over_a_chain_that_is_pushed_in(turns, most):
         target = chains.target_at(chain, share * chain.max_reach, along)
         pose = chains.solved(chain, target, Solver.NEWTON, TOLERANCE).joint_positions
         directions = chains.unit(np.diff(pose, axis=0))
-        assert np.degrees(angles_of_ways(directions[:-1], directions[1:])).max() <= most
+        assert np.degrees(vector_angles(directions[:-1], directions[1:])).max() <= most
         # No zig-zag: every joint bends to the same side.
         axes = np.cross(directions[:-1], directions[1:])
         assert np.min(axes[1:] @ axes[0]) >= 0.0

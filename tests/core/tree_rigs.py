@@ -110,10 +110,10 @@ class TreeRig:
         ones = np.ones((count, 3))
         return Rig(self.kinds, self.low, self.high, np.tile(np.eye(3), (count, 1, 1)), ones, ones)
 
-    def some_rotations(self, rng: np.random.Generator, share: float = 0.8) -> Array:
+    def random_pose(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return random local rotations inside a share of the ranges, up to 60 degrees."""
         low, high = np.maximum(self.low, -60.0), np.minimum(self.high, 60.0)
-        return replace(self, low=low, high=high).as_rig().some_rotations(rng, share)
+        return replace(self, low=low, high=high).as_rig().random_pose(rng, share)
 
     def freed(self) -> TreeRig:
         """Return the rig with joints without limits."""
@@ -122,7 +122,7 @@ class TreeRig:
 
     def targets(self, rng: np.random.Generator, share: float = 0.8) -> Array:
         """Return the effectors (E, 3) of a random pose."""
-        return self.posed(self.some_rotations(rng, share))[1]
+        return self.posed(self.random_pose(rng, share))[1]
 
 
 def tree_of(

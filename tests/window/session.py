@@ -15,9 +15,9 @@ import numpy as np
 from bpy_extras.object_utils import world_to_camera_view
 from mathutils import Vector
 
-from examples.parts.bodies import Stick, give_body
-from examples.parts.rigs import add_empty, hang_chain
-from tests.blender.live.traces import has_translations, left_behind, list_traces
+from examples.parts.bodies import Stick, add_body
+from examples.parts.rigs import add_chain_data, add_empty
+from tests.blender.live.traces import find_added, has_translations, list_traces
 from tests.window import shown
 from tests.window.application import REFUSED
 from tests.window.shown import POPUP, close_up
@@ -88,7 +88,7 @@ def read_arm() -> Arm:
 
 def open_panels(viewport: Viewport, folder: Path, solvers: Iterator[str]) -> Session:
     """Open every panel as a popover, or in its editor, with a solver that shows it."""
-    panels = [*shown.registered(bpy.types.Panel, MODULE), *shown.added_to(bpy.types.Panel)]
+    panels = [*shown.list_types(bpy.types.Panel, MODULE), *shown.added_to(bpy.types.Panel)]
     unseen = {shown.name_of(cls): cls for cls in panels if hasattr(cls, "bl_label")}
     check(len(unseen) > 5, f"Only these panels were found: {sorted(unseen)}.")
     yield from _fill_panels(viewport)
@@ -158,7 +158,7 @@ def _fill_panels(viewport: Viewport) -> Session:
         select_bones(rig, "forearm.L")
         bpy.ops.pose.chain_ik_joint_add()
     target = add_empty("Other Target", (-0.5, 0.0, 1.3), 1.0)
-    hang_chain(rig, "Other", "forearm.R", target, solver="NEWTON", chain_count=4)
+    add_chain_data(rig, "Other", "forearm.R", target, solver="NEWTON", chain_count=4)
     # A new item may move all items of the list in memory: do not keep references to them.
     rig.chain_ik.chains[0].solver, rig.chain_ik.chains[0].chain_count = "NEWTON", 4
     rig.chain_ik.active_index = 0
@@ -181,7 +181,7 @@ class Steps(Tour):
 
     def add_rig(self) -> Session:
         """Replace the startup scene by Rigify's human metarig and look at its left arm."""
-        left = left_behind(self.before, list_traces())
+        left = find_added(self.before, list_traces())
         check("classes" in left and "handlers" in left, f"Installed, there is only {left}.")
         yield from self.add_metarig(VIEW)
         self.rest = read_arm()
@@ -263,7 +263,7 @@ class Steps(Tour):
         bpy.context.preferences.view.render_display_type = "NONE"
         bones = [bone for bone in rig().data.bones if bone.length > 0.04]
         ends = [(bone.name, tuple(bone.head_local), tuple(bone.tail_local)) for bone in bones]
-        give_body(rig(), [Stick(*end, 0.03) for end in ends])
+        add_body(rig(), [Stick(*end, 0.03) for end in ends])
         scene.render.engine, scene.render.use_lock_interface = "BLENDER_WORKBENCH", True
         camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
         camera.location, camera.rotation_euler = (0.0, -3.5, 1.4), (1.5708, 0.0, 0.0)
@@ -362,7 +362,7 @@ class Steps(Tour):
         """Disable the extension: nothing of it remains."""
         bpy.ops.preferences.addon_disable(module=MODULE)
         yield REDRAW
-        left = left_behind(self.before, list_traces())
+        left = find_added(self.before, list_traces())
         left = {kind: ours for kind in left if (ours := [n for n in left[kind] if "chain_ik" in n])}
         check(not left, f"Switched off, there is still {left}.")
         check(not has_translations(MODULE), "Its translations are still there.")

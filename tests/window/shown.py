@@ -6,7 +6,7 @@ from pathlib import Path
 
 import bpy
 
-from common.blender_process import registered
+from common.blender_process import list_types
 from window.driver import MOMENT, REDRAW, Session, Viewport
 from window.tour import MODULE, TAB
 
@@ -42,7 +42,7 @@ def operators() -> list[str]:
     """Return the names of the operators that users can adjust after a run."""
     return sorted(
         cls.bl_idname
-        for cls in registered(bpy.types.Operator, MODULE)
+        for cls in list_types(bpy.types.Operator, MODULE)
         if {"REGISTER", "UNDO"} <= set(getattr(cls, "bl_options", ()))
     )
 
@@ -64,7 +64,7 @@ def show_unfolded(viewport: Viewport, name: Path, solvers: Iterable[str], pages:
 
 def open_menus(viewport: Viewport, name: Path) -> Session:
     """Open every menu of the extension, and Blender's menus with entries of the extension."""
-    for cls in [*registered(bpy.types.Menu, MODULE), *added_to(bpy.types.Menu)]:
+    for cls in [*list_types(bpy.types.Menu, MODULE), *added_to(bpy.types.Menu)]:
         menu = name_of(cls)
         call = bpy.ops.wm.call_menu_pie if "pie" in menu.lower() else bpy.ops.wm.call_menu
         yield from viewport.pop_up(POPUP, partial(call, "INVOKE_DEFAULT", name=menu))

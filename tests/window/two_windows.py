@@ -7,7 +7,7 @@ pose of both windows with the objects that Blender evaluates there.
 import bpy
 from mathutils import Vector
 
-from examples.parts.rigs import add_empty, add_rig, bones_along, hang_chain
+from examples.parts.rigs import add_chain_data, add_empty, add_rig, bones_along
 from window.driver import REDRAW, Session, Viewport, check, check_moved, check_near
 from window.tour import Tour, clear_scene, line
 
@@ -34,7 +34,7 @@ class Steps(Tour):
         with self.first.context():
             rig = add_rig(RIG, bones_along(("Upper", "Lower"), JOINTS, "", (0.0, -1.0, 0.0)))
             rig.pose.bones[0].rotation_quaternion = BY_HAND
-            hang_chain(rig, RIG, "Lower", add_empty(TARGET, START, 1.0), chain_count=2)
+            add_chain_data(rig, RIG, "Lower", add_empty(TARGET, START, 1.0), chain_count=2)
         second = bpy.context.scene.view_layers.new("Second")
         self.first.area.spaces.active.show_region_ui = False
         yield REDRAW

@@ -88,7 +88,7 @@ class Steps(Tour):
     def crouch(self) -> Session:
         """Pull the torso down with the mouse: the body crouches."""
         bpy.data.objects.remove(bpy.data.objects["Shelf"])
-        character.put(HANDS[0], Place())
+        character.move(HANDS[0], Place())
         self.viewport.look(*FROM_LEFT)
         yield from self.select(rig(), TORSO_OF_BODY)
         before = place_of("spine")
@@ -103,7 +103,7 @@ class Steps(Tour):
         """Move a control with the mouse, from rest or from a place where it is held; feet stay."""
         start = rig().matrix_world @ rig().data.bones[name].head_local
         places = line(start + (held_at or Vector()), start + way, DRAG_STEPS)
-        move = self.lead if held_at else self.grab
+        move = self.move_mouse if held_at else self.grab
         yield from move(places, lambda step: self._check_feet(f"At step {step} {when}"))
 
     def _check_feet(self, when: str) -> None:

@@ -86,11 +86,11 @@ class Steps(Tour):
         yield from self._pull(TORSO, Vector((0.0, 0.0, -0.3)))
         check_same(pose(*ends), before, "With the torso pulled down, of hands and feet,")
         self.picture("4_crouch")
-        yield from character.act(self, character.CROUCH)
+        yield from character.key_motion(self, character.CROUCH)
 
     def kick(self) -> Session:
         """Key a kick of the right foot; the left one stays on the floor."""
-        yield from character.act(self, character.KICK)
+        yield from character.key_motion(self, character.KICK)
         feet = play_through(range(min(character.KICK), max(character.KICK) + 1), "foot.L", "toe.L")
         check_same(feet, feet[:1], "In the kick, of the left foot,")
 
@@ -99,15 +99,15 @@ class Steps(Tour):
         bpy.context.scene.frame_set(min(character.WALK))
         for name in ("Arm.L", "Arm.R"):
             yield from self._switch_space(name, character.CHEST)
-        yield from character.act(self, character.WALK)
-        for name, frames in character.STANDING.items():
+        yield from character.key_motion(self, character.WALK)
+        for name, frames in character.PLANTED_FRAMES.items():
             toes = play_through(frames, name)
             check_same(toes, toes[:1], f"While the foot rolls, of {name},")
         self.picture("5_walk")
 
     def pick_up(self) -> Session:
         """Reach for a box, switch the hand's space to it, and lift it."""
-        yield from character.act(self, {GRAB: {HANDS[1]: AT_BOX}})
+        yield from character.key_motion(self, {GRAB: {HANDS[1]: AT_BOX}})
         with self.viewport.context():
             bpy.ops.object.mode_set(mode="OBJECT")
             bpy.ops.mesh.primitive_cube_add(size=BOX_SIZE, location=BOX_AT)
@@ -161,7 +161,7 @@ class Steps(Tour):
         yield from self.note_step("End")
         states = [character.read_file()]
         while states[-1] != self.beginning:
-            left = min((character.differing(state, self.beginning) for state in states), key=len)
+            left = min((character.find_changes(state, self.beginning) for state in states), key=len)
             check(len(states) < UNDO_STEPS, f"Undo gives all back but {', '.join(left[:8])}.")
             yield from self.viewport.undo()
             states.append(character.read_file())

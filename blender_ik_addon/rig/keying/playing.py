@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 import bpy
 
 from ..live import live
-from ..live.pose_snapshot import standing
+from ..live.state_backup import back_up_state
 from ..reading.refusals import RigError
 
 
@@ -30,7 +30,7 @@ def preserve_frame(scene: bpy.types.Scene, *, is_reading: bool = False) -> Itera
         scene: The scene to play.
         is_reading: Whether to restore the former state in any case.
     """
-    frame, subframe, before = scene.frame_current, scene.frame_subframe, standing()
+    frame, subframe, before = scene.frame_current, scene.frame_subframe, back_up_state()
     is_complete = False
     try:
         yield
@@ -39,7 +39,7 @@ def preserve_frame(scene: bpy.types.Scene, *, is_reading: bool = False) -> Itera
         with suppress(ReferenceError):
             scene.frame_set(frame, subframe=subframe)
             if is_reading or not is_complete:
-                before.put_back()
+                before.restore()
 
 
 @contextmanager

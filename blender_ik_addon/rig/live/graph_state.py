@@ -26,13 +26,13 @@ from ..trees.shared_bones import group_chains
 from ..trees.uniting import unite_chains
 from .writer import LastWrite
 
-Batch = ChainBatch | FollowBatch
+AnyBatch = ChainBatch | FollowBatch
 """Chains or trees that are solved side by side."""
 LevelKey = tuple[int, bool, BatchKey]
 """Number of a level, whether all bases keep their shape, and the key of a batch."""
 
 # With more listed changes than this, comparing all targets is faster than reading every change.
-MANY = 30
+MAX_LISTED_CHANGES = 30
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Level:
         is_carried: Whether this is true of all chains; False on the first level.
     """
 
-    batches: list[Batch] = field(default_factory=list)
+    batches: list[AnyBatch] = field(default_factory=list)
     carry: Carry | None = None
     is_carried: bool = False
 
@@ -86,7 +86,7 @@ class GraphState:
     _reasons: dict[int, str] = field(default_factory=dict)
     _group_levels: list[int] = field(default_factory=list)
 
-    def read_alone(
+    def read_single_rig(
         self, state: RigState, specs: Specs, update: Update, start_pose: Pose | None = None
     ) -> None:
         """Read an armature object as the only one of the graph, and store no poses.
@@ -128,7 +128,11 @@ class GraphState:
 
     def is_idle(self, update: Update) -> bool:
         """Return whether no input of any chain has changed."""
-        if update.depsgraph.mode == "RENDER" or update.count > MANY or update.has_new_relations:
+        if (
+            update.depsgraph.mode == "RENDER"
+            or update.count > MAX_LISTED_CHANGES
+            or update.has_new_relations
+        ):
             return False
         if update.is_new_frame and self._depends_on_time:
             # Chains that ease move in time alone, and histories must not miss a frame.

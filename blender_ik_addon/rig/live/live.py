@@ -24,14 +24,14 @@ from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
 from ..trees.driven import Driven
 from .animated_values import copy_animated_values
-from .graph_state import Batch, GraphState, Level
+from .graph_state import AnyBatch, GraphState, Level
 from .writer import LastWrite, write_pose
 
 _LOG = logging.getLogger(__name__)
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
-BatchRow = tuple[Batch, int]
+BatchRow = tuple[AnyBatch, int]
 """The batch that solves a chain and has its outcome, and the row of the chain in it."""
 
 
@@ -87,7 +87,7 @@ class Memory:
         if not update.is_new_frame and update.depsgraph.mode == "VIEWPORT":
             self.flushing.add(update.key)
 
-    def keep_animated(self, original: bpy.types.Object, update: Update) -> None:
+    def copy_animated(self, original: bpy.types.Object, update: Update) -> None:
         """Copy animated values to an original object, once per update, before it is written."""
         uid = original.session_uid
         if update.key not in self.flushing and uid not in update.copied_armatures:
@@ -393,7 +393,7 @@ def _write(
         if needs_comparison and names_of_chains(owner) != state.chain_names:
             changed_lists.append(uid)
             continue
-        memory.keep_animated(owner, update)
+        memory.copy_animated(owner, update)
         written.add(uid)
         properties = write_pose(owner, pose, changes)
         if has_others:

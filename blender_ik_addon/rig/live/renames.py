@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..reading.channels import read_floats
 
-Renamed = dict[str, dict[str, str]]
+RenamedBones = dict[str, dict[str, str]]
 """Present names of renamed bones by their former names, by name of the armature."""
 
 # Weights of a hash of 16 numbers: odd, of 64 bits, powers of the golden ratio's fraction.
@@ -26,12 +26,12 @@ _Bones = tuple[list[str], list[int]]
 """Names of an armature's bones in their order, and a hash of the rest pose of each."""
 
 
-def seen_bones(armatures: Iterable[bpy.types.Armature]) -> str:
+def record_bones(armatures: Iterable[bpy.types.Armature]) -> str:
     """Return the record of the present bones of armatures, as JSON."""
     return json.dumps({armature.name_full: _read(armature) for armature in armatures})
 
 
-def renamed_since(seen: str, present: str) -> Renamed:
+def find_renamed_bones(seen: str, present: str) -> RenamedBones:
     """Return the bones whose names differ between two records.
 
     Args:

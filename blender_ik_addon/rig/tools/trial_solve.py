@@ -8,7 +8,7 @@ import bpy
 
 from ..batches.changes import ChannelChange, note
 from ..batches.rig_state import RigState, Specs
-from ..live.graph_state import Batch, GraphState
+from ..live.graph_state import AnyBatch, GraphState
 from ..live.writer import write_pose
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
@@ -55,7 +55,7 @@ class Trial:
         """
         self._update, graph, uid = update, GraphState(), armature_object.session_uid
         self.state = RigState(armature_object, uid)
-        graph.read_alone(self.state, specs, update, start_pose)
+        graph.read_single_rig(self.state, specs, update, start_pose)
         self.refused = {chain: text for (_, chain), text in graph.refused.items()}
         problem = self.state.errors.get(index) or self.refused.get(index)
         if problem:
@@ -63,7 +63,7 @@ class Trial:
         self.batch, self.row = self._find_chain(graph, index)
         self._start_pose = self.state.pose.copy()
 
-    def _find_chain(self, graph: GraphState, index: int) -> tuple[Batch, int]:
+    def _find_chain(self, graph: GraphState, index: int) -> tuple[AnyBatch, int]:
         for batch in [batch for level in graph.levels for batch in level.batches]:
             for row, chain in enumerate(batch.live_chains):
                 if chain.index == index:

@@ -14,7 +14,7 @@ import blender_ik_addon
 from benchmarks.core.cases import Array
 from benchmarks.workers import serve, time_round
 from common import blender_process
-from examples.parts.rigs import add_empty, hang_chain
+from examples.parts.rigs import add_chain_data, add_empty
 
 WITHOUT_CHAINS = ("built-in", "bare")
 # Most sets of places that a check visits, and seconds after which it stops.
@@ -166,7 +166,7 @@ def follow(
     The solver "built-in" is Blender's own constraint, with its default of 500 iterations.
     """
     if solver != "built-in":
-        return hang_chain(rig, tip, tip, target, solver=solver, chain_count=count)
+        return add_chain_data(rig, tip, tip, target, solver=solver, chain_count=count)
     constraint = rig.pose.bones[tip].constraints.new("IK")
     constraint.chain_count, constraint.target = count, target
     return constraint

@@ -52,7 +52,7 @@ CACHE = ROOT / "out" / "held_back"
 """Not in the repository: if it is missing, the same targets are drawn again."""
 
 
-class Targets(NamedTuple):
+class TargetSets(NamedTuple):
     """Targets out of reach (COUNT, 3), least distances (COUNT,), targets in reach (COUNT, 3)."""
 
     held: Array
@@ -109,7 +109,7 @@ def draw_pose(rng: np.random.Generator, bones: int) -> Array:
     return np.stack((swing, direction, rng.uniform(-LIMIT, LIMIT, bones)), axis=1)
 
 
-def _draw_targets(bones: int) -> Targets:
+def _draw_targets(bones: int) -> TargetSets:
     rng, held, least = np.random.default_rng((SEED, bones)), [], []
     while len(held) < COUNT:
         target = rng.normal(size=3)
@@ -122,18 +122,18 @@ def _draw_targets(bones: int) -> Targets:
             least.append(min(distances))
     shares = np.array([0.8, 1.0, 0.8])
     tips = [pose(make_rotations(shares * draw_pose(rng, bones)))[-1] for _ in range(COUNT)]
-    return Targets(np.array(held), np.array(least), np.array(tips))
+    return TargetSets(np.array(held), np.array(least), np.array(tips))
 
 
 @functools.cache
-def targets_of(bones: int) -> Targets:
+def load_targets(bones: int) -> TargetSets:
     """Return the targets of a chain, from the cache if they are there."""
     file = CACHE / f"{bones}_bones_{SEED}_{COUNT}_of_{STARTS}.npz"
     if not file.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         np.savez(file, **_draw_targets(bones)._asdict())
     with np.load(file) as arrays:
-        return Targets(*(arrays[name] for name in Targets._fields))
+        return TargetSets(*(arrays[name] for name in TargetSets._fields))
 
 
 def make_start(bones: int) -> Array:
@@ -155,7 +155,7 @@ def make_options(solver: str) -> core.SolveOptions:
 
 def clock(bones: int, solver: str, rounds: int) -> dict[str, float]:
     """Return the milliseconds of a solve, as medians over targets and rounds."""
-    start, targets = make_start(bones), targets_of(bones)
+    start, targets = make_start(bones), load_targets(bones)
     chain, options = core.Chain(pose(start), joints=make_ball_joints(start)), make_options(solver)
 
     def time_solves(goals: Iterator[core.Goal]) -> float:
@@ -170,7 +170,7 @@ def clock(bones: int, solver: str, rounds: int) -> dict[str, float]:
 
 def judge(bones: int, solver: str) -> dict[str, float]:
     """Return the excess of residuals over the least distances, in lengths, and iterations."""
-    targets = targets_of(bones)
+    targets = load_targets(bones)
     starts = np.tile(make_start(bones), (len(targets.held), 1, 1))
     chains = core.Chains(pose(starts), joints=make_ball_joints(starts))
     solutions = core.solve_batch(chains, core.Goals(targets.held), make_options(solver))
@@ -221,7 +221,7 @@ def view_as(kind: type[np.ndarray], value: Any) -> Any:
 def count(bones: int, solver: str) -> dict[str, float]:
     """Return calls and most iterations of a solve of one chain, and of a batch."""
     figures: dict[str, float] = {}
-    for held in (targets_of(bones).held[:1], targets_of(bones).held[:100]):
+    for held in (load_targets(bones).held[:1], load_targets(bones).held[:100]):
         size, starts = len(held), np.tile(make_start(bones), (len(held), 1, 1))
         with contextlib.ExitStack() as stack:
             for name in MAKERS:

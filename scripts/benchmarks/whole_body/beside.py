@@ -25,7 +25,7 @@ from blender_ik_addon.core import JointKind, solve
 from blender_ik_addon.core.algebra.rotation import matrix_from_quaternion, quaternion_from_matrix
 from common.tables import make_table
 from tests.core.bodies import PARTS, SOLES, Array, Person, make_person
-from tests.core.solving.pulled_bodies import NEAR, UPRIGHT, past_ranges, pull, random_way
+from tests.core.solving.pulled_bodies import NEAR, UPRIGHT, pull, random_offset, range_violation
 
 # Distance in metres within which the hand counts as arrived.
 ARRIVAL_DISTANCE = 1e-3
@@ -177,7 +177,7 @@ def measure(name: str, puller: Puller, person: Person, count: int) -> tuple[str,
     topology, rows = person.chain.topology, []
     pull_hand, pose = puller
     for seed in range(count):
-        way, start = random_way(seed), time.process_time()
+        way, start = random_offset(seed), time.process_time()
         result = pull_hand(way)
         seconds = time.process_time() - start
         places, frames = pose(result)
@@ -186,7 +186,7 @@ def measure(name: str, puller: Puller, person: Person, count: int) -> tuple[str,
         feet = quaternion_from_matrix(frames[list(topology.effector_bones[:2])])
         turned = 2.0 * np.arctan2(np.linalg.norm(feet[:, 1:], axis=1), np.abs(feet[:, 0])).max()
         local = np.swapaxes(frames[list(topology.parents[1:])], 1, 2) @ frames[1:]
-        excess = past_ranges(person, np.vstack((UPRIGHT[0], quaternion_from_matrix(local))))
+        excess = range_violation(person, np.vstack((UPRIGHT[0], quaternion_from_matrix(local))))
         rows.append((gap, slip, turned, excess, seconds))
     gaps, slips, turned, excess, seconds = np.array(rows).T
     return (

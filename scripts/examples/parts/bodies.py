@@ -76,7 +76,7 @@ def with_mirrored(*sticks: Stick) -> list[Stick]:
     return [*sticks, *map(mirror, sticks)]
 
 
-def give_body(
+def add_body(
     rig: bpy.types.Object, sticks: Sequence[Stick], round_: int = ROUND
 ) -> bpy.types.Object:
     """Add a mesh of sticks that a rig deforms, and return it."""

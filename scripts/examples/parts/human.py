@@ -72,7 +72,7 @@ def limb_colours() -> dict[str, str]:
     return {f"{part}.{side}": colours[side] for side in SIDES for part in _SIDE}
 
 
-def give_body(rig: bpy.types.Object, colours: dict[str, str], round_: int = bodies.ROUND) -> None:
+def add_body(rig: bpy.types.Object, colours: dict[str, str], round_: int = bodies.ROUND) -> None:
     """Add a simple body to a person, with special colours of some bones."""
     sticks = [
         Stick("hips", (-0.075, 0.0, 0.95), (0.075, 0.0, 0.95), 0.105, flat=0.9),
@@ -86,7 +86,7 @@ def give_body(rig: bpy.types.Object, colours: dict[str, str], round_: int = bodi
             name = f"{part}.{side}"
             sticks.append(Stick(name, *_ends(bone, side), *radii, colours.get(name, "body")))
         sticks.append(Stick("head", *[(sign * 0.033, -0.083, 1.665)] * 2, 0.013, colour="dark"))
-    bodies.give_body(rig, sticks, round_)
+    bodies.add_body(rig, sticks, round_)
 
 
 def _ends(bone: Bone, side: str) -> list[Point]:

@@ -93,7 +93,7 @@ def add_rig(name: str, bones: dict[str, Bone]) -> bpy.types.Object:
     return rig
 
 
-def hang_chain(
+def add_chain_data(
     rig: bpy.types.Object, name: str, bone: str, target: bpy.types.Object, **settings: object
 ) -> bpy.types.PropertyGroup:
     """Add a chain to a rig through its properties, without an operator, and return it."""

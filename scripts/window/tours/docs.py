@@ -10,7 +10,7 @@ import bpy
 from mathutils import Vector
 
 from examples import climb_a_ladder
-from window.character import CROUCH, HANDS, KICK, Place, act, check_reached, put, rig
+from window.character import CROUCH, HANDS, KICK, Place, check_reached, key_motion, move, rig
 from window.driver import REDRAW, Session, check, check_moved, select_bones
 from window.tour import RIG, Tour, View, clear_scene
 
@@ -66,7 +66,7 @@ class Steps(Tour):
         yield from self.grab([start, *(start + offset for offset in offsets)], look)
         self.viewport.press("ESC")
         yield REDRAW
-        put(HANDS[0], Place(OUT_OF_REACH))
+        move(HANDS[0], Place(OUT_OF_REACH))
         yield REDRAW
         status = rig().chain_ik.chains[ARM].status
         check(status.startswith("Out of reach by"), status)
@@ -77,7 +77,7 @@ class Steps(Tour):
         scene = bpy.context.scene
         scene.frame_start, scene.frame_end = 1, LAST_FRAME
         for frame, offset in ((1, (0.0, 0.0, 0.0)), (LAST_FRAME, BAKED_TO)):
-            put(HANDS[0], Place(offset))
+            move(HANDS[0], Place(offset))
             rig().pose.bones[HANDS[0]].keyframe_insert("location", frame=frame)
         frames = {"frame_start": 1, "frame_end": LAST_FRAME, "step": 4}
         yield from self.press_button("bake", "EXEC_DEFAULT", which="ALL", mute=True, **frames)
@@ -103,7 +103,7 @@ class Steps(Tour):
         for name, (motion, frames) in FILMS.items():
             yield from self.add_metarig(SIDE)
             yield from self.set_up_limbs()
-            yield from act(self, motion)
+            yield from key_motion(self, motion)
             yield from self._film(name, SIDE, frames, bpy.context.scene.frame_set)
 
     def sit(self) -> Session:
@@ -111,7 +111,7 @@ class Steps(Tour):
         yield from self.add_metarig(DOG_VIEW, "basic_quadruped")
         yield from self.set_up_limbs(use_body=True)
         yield from self.select(rig(), "Torso")
-        yield from self._film("whole_body_sit", DOG_VIEW, SITTING, partial(put, "Torso"))
+        yield from self._film("whole_body_sit", DOG_VIEW, SITTING, partial(move, "Torso"))
 
     def climb(self) -> Session:
         """Film the example of a ladder."""

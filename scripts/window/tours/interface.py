@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from examples.parts.rigs import Bone, add_empty, add_rig, hang_chain
+from examples.parts.rigs import Bone, add_chain_data, add_empty, add_rig
 from window.character import rig
 from window.driver import REDRAW, Session, read_pixels, select_bones, write_pixels
 from window.tour import RIG, Tour, clear_scene, unfold
@@ -62,7 +62,7 @@ def build() -> None:
     bpy.ops.object.mode_set(mode="POSE")
     for limb, place in TARGETS.items():
         target = add_empty(f"{limb} Target", place, 0.05)
-        hang_chain(figure, limb, f"{limb}.1", target, chain_count=2)
+        add_chain_data(figure, limb, f"{limb}.1", target, chain_count=2)
     figure.chain_ik.chains["Arm"].pole_target = add_empty("Arm Pole", POLE, 0.05)
     for bone, (kind, ranges) in LIMITS.items():
         joint = figure.chain_ik.chains[bone.split(".")[0]].joints.add()

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from tests.blender.operators.test_characters import USUAL, add_rig
+from tests.blender.operators.test_characters import MAIN_LIMBS, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
@@ -36,7 +36,7 @@ def make_character(
     """Return one of Rigify's characters in a form, with controls and chains for its limbs."""
     ob = add_rig(name)
     FORMS.get(form, lambda _: None)(ob)
-    press(bpy.ops.pose.chain_ik_setup, control=control, **{"kinds": USUAL} | settings)
+    press(bpy.ops.pose.chain_ik_setup, control=control, **{"kinds": MAIN_LIMBS} | settings)
     return ob
 
 

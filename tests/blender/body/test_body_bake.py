@@ -23,7 +23,7 @@ from tests.blender.body.human_bodies import (
     spaces_from,
 )
 from tests.blender.clips import walking
-from tests.blender.operators.test_characters import USUAL, add_rig
+from tests.blender.operators.test_characters import MAIN_LIMBS, add_rig
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened, reopen
 from tests.blender.setups.selecting import press, select_objects, state
@@ -111,7 +111,7 @@ def test_a_body_taken_apart_chain_by_chain_gives_every_bone_back(rigify):
     rigs.turn_bones(ob, seed=3, angle=0.1)
     rigs.change(ob.pose.bones[HIPS], location=(0.01, -0.02, 0.03))
     before = rigs.channels(ob)
-    press(bpy.ops.pose.chain_ik_setup, control="BONE", kinds=USUAL, use_body=True)
+    press(bpy.ops.pose.chain_ik_setup, control="BONE", kinds=MAIN_LIMBS, use_body=True)
     move(ob, "Arm Target.L", AWAY)
     assert farthest({HIPS: before[HIPS]}, rigs.channels(ob)) > 0.01
     while count := len(ob.chain_ik.chains):

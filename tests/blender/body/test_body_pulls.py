@@ -12,7 +12,7 @@ from mathutils import Matrix, Vector
 
 from tests.blender.body import human_bodies as bodies
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 
@@ -137,7 +137,7 @@ def test_a_lone_limb_of_a_body_stretches_or_slides_below_bones_that_carry_it(how
     target = rigs.make_empty(location=(0.6, 0.1, height))
     chain = rigs.add_chain(ob, "Bone.4", target, chain_count=2, use_stretch=how == "stretches")
     if how == "slides":
-        give(chain, "Bone.4", "BALL", use_slide=True, slide_min=-0.3, slide_max=0.3)
+        add_joint(chain, "Bone.4", "BALL", use_slide=True, slide_min=-0.3, slide_max=0.3)
     rigs.updated()
     before = rigs.matrices(ob)
     rigs.change(ob.chain_ik.body, root="Bone.0", use_body=True)

@@ -12,7 +12,7 @@ from mathutils import Vector
 
 from blender_ik_addon.operators import selection
 from tests.blender.body import human_bodies as bodies
-from tests.blender.operators.test_characters import USUAL
+from tests.blender.operators.test_characters import MAIN_LIMBS
 from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
@@ -202,7 +202,7 @@ def test_controls_that_go_along_with_a_bone_of_the_body_go_along_with_its_contro
 def test_limbs_set_up_later_go_along_with_the_hips_and_their_muted_chain_leaves_these_alone(rigify):
     ob = bodies.make_body(kinds={"ARM", "LEG"})
     before = bodies.places(ob)
-    press(setup, control="BONE", kinds=USUAL)
+    press(setup, control="BONE", kinds=MAIN_LIMBS)
     assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     assert ob.chain_ik.chains["Spine"].space == "Torso"
     assert not any(bodies.HIPS in spaces for spaces in bodies.spaces_from(ob).values())
@@ -353,23 +353,23 @@ def test_a_rig_without_hips_is_told_what_to_choose():
 def test_set_up_limbs_makes_a_body_of_new_chains_and_of_present_ones(rigify):
     ob = bodies.add_rig("human")
     before = bodies.places(ob)
-    press(setup, control="BONE", kinds=USUAL, use_body=True)
+    press(setup, control="BONE", kinds=MAIN_LIMBS, use_body=True)
     assert bodies.farthest(before, bodies.places(ob)) <= bodies.PLACE_TOLERANCE
     assert ob.chain_ik.body.use_body
     assert ob.chain_ik.chains["Leg.L"].use_pin
     assert ob.chain_ik.chains["Hips"].subtarget == "Torso"
     human, count = opened(bodies.make_human), 8
     assert len(human.chain_ik.chains) == count
-    press(setup, control="BONE", kinds=USUAL, use_body=True)
+    press(setup, control="BONE", kinds=MAIN_LIMBS, use_body=True)
     assert len(human.chain_ik.chains) == count + 1
     assert human.chain_ik.body.use_body
-    assert "already" in refusal(setup, control="BONE", kinds=USUAL, use_body=True)
+    assert "already" in refusal(setup, control="BONE", kinds=MAIN_LIMBS, use_body=True)
 
 
 def test_set_up_limbs_that_can_be_no_body_get_their_chains_and_a_warning(rigify, capfd):
     ob = bodies.add_rig("human")
     ob.pose.bones[bodies.HIPS].lock_location = (True, True, True)
-    press(setup, control="BONE", kinds=USUAL, use_body=True)
+    press(setup, control="BONE", kinds=MAIN_LIMBS, use_body=True)
     assert "Arm.L" in ob.chain_ik.chains
     assert not ob.chain_ik.body.use_body
     assert f"Warning: The location of bone '{bodies.HIPS}' is locked" in capfd.readouterr().out

@@ -14,7 +14,7 @@ from blender_ik_addon.rig.clips.whole_clip_bake import ClipBake, Keying
 from blender_ik_addon.rig.clips.whole_clip_bake import bake as bake_in_steps
 from tests.blender.clips import shaken
 from tests.blender.setups import jointed_rigs, rigs, tree_rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.selecting import select_objects, state
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
@@ -121,9 +121,9 @@ def test_a_pole_keeps_its_side():
 def test_limits_and_kinds_of_joints_hold():
     ob, target = shaken.make_tail(count=5, solver="NEWTON", seed=7, use_limits=True)
     chain = ob.chain_ik.chains[0]
-    give(chain, "Bone.1", "HINGE_X", x=(-100, 100))
+    add_joint(chain, "Bone.1", "HINGE_X", x=(-100, 100))
     for bone in ("Bone.0", "Bone.2", "Bone.3", "Bone.4"):
-        give(chain, bone, "BALL", x=(-60, 60), y=(-30, 30), z=(-60, 60))
+        add_joint(chain, bone, "BALL", x=(-60, 60), y=(-30, 30), z=(-60, 60))
     before, after = shaken.improve(ob, {"Bone.4": target}, 5.0)
     assert after.acceleration < before.acceleration
     for frame in range(1, shaken.LAST + 1):
@@ -272,7 +272,7 @@ def test_a_jump_that_joints_force_is_reported_with_its_frame(capfd):
     ob = rigs.make_rig([(0, 0, 0), (0, 0.1, 1), (0, 0, 2)])
     _, chain = rigs.follow(ob, "Bone.1", (0, 0, 1.2), solver="TWO_BONE", use_limits=True)
     for bone in ("Bone.0", "Bone.1"):
-        give(chain, bone, "HINGE_X", x=(-170, 170))
+        add_joint(chain, bone, "HINGE_X", x=(-170, 170))
     rigs.key(chain, "use_flip_bend", {1: False, 16: True})
     select_objects(active=ob)
     bpy.context.view_layer.update()

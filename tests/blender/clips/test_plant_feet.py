@@ -14,7 +14,7 @@ from tests.blender.body.human_bodies import farthest, make_character, make_human
 from tests.blender.clips import walking
 from tests.blender.clips.walking import remove_control_keys
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import give_action
+from tests.blender.setups.keyed_limbs import assign_action
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, select_objects
 from tests.core.clips import walks
@@ -98,7 +98,7 @@ def test_a_second_run_moves_nothing_reads_keys_of_planted_and_keeps_the_input_cl
     assert walking.slides(human, walking.paths_of(human)) < MAX_SLIDE
     clip = bpy.data.actions["Walk (unplanted)"]
     assert clip.users
-    give_action(human, clip)
+    assign_action(human, clip)
     for chain in human.chain_ik.chains:
         chain.mute = True
     for name, path in walking.paths_of(human).items():

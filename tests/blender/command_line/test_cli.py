@@ -13,7 +13,7 @@ from blender_ik_addon.core import JointKind
 from tests.blender.command_line import command_lines as lines
 from tests.blender.joints.test_limits_held import limit
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import give_action
+from tests.blender.setups.keyed_limbs import assign_action
 
 FAR = (9.0, 0.0, 0.0)
 
@@ -271,7 +271,7 @@ def test_rigs_that_share_an_action_are_not_baked_over_each_other(tmp_path, capfd
     lines.make_scene(2)
     one, other = (bpy.data.objects[f"Rig {i}"] for i in range(2))
     rigs.key_bones(one)
-    give_action(other, one.animation_data.action)
+    assign_action(other, one.animation_data.action)
     lines.save(tmp_path / "scene.blend")
     output = tmp_path / "out.blend"
     message = refusal(capfd, 1, "bake", "--output", output)

@@ -17,7 +17,7 @@ from blender_ik_addon.cli.errors import CommandError
 from blender_ik_addon.cli.jobs import Job, run
 from tests.blender.command_line import command_lines as lines
 from tests.blender.setups import rigs
-from tests.blender.setups.pulled_rigs import give, make_pulled
+from tests.blender.setups.pulled_rigs import make_pulled, set_forces
 from tests.flamenco import command_line, compiled, needs_node, settings_with, tasks_of
 
 pytestmark = pytest.mark.slow
@@ -355,7 +355,7 @@ def test_a_farm_gives_the_keys_of_one_bake_even_if_a_chunk_and_the_merge_are_kil
     lines.make_varied_scene()
     for name, settings in (("Eased", {"use_gradual": True, "ease": 0.25}), ("Pulled", {})):
         _, target, chain = make_pulled(4, name=name)
-        give(chain, **settings)
+        set_forces(chain, **settings)
         rigs.key(target, "location", {1: (1.8, 2.0, 1.5), lines.LAST: (-1.0, 1.5, 2.5)})
     chain.start_from = "CURRENT"
     (tmp_path / "work").mkdir()

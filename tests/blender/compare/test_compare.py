@@ -68,7 +68,7 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
 
     def assert_is_shown(name: str) -> None:
         joints, residual = solutions[name][:2]
-        assert rig.apart(joints) <= JOINT_TOLERANCE, name
+        assert rig.max_gap(joints) <= JOINT_TOLERANCE, name
         shown = math.dist(rig.joints()[-1], rig.target.matrix_world.translation)
         assert residual == pytest.approx(shown, abs=JOINT_TOLERANCE * rig.length)
 
@@ -183,8 +183,8 @@ def test_solvers_of_a_chain_that_was_dragged_away_start_where_its_root_was():
         assert is_solved
         np.testing.assert_allclose(joints[0], home, atol=1e-4, err_msg=name)
     rigs.change(rig.chain, solver="NEWTON")
-    assert rig.apart(results["Newton"][1]) <= 5e-5
-    assert rig.apart(results["Follow"][1]) > 0.05
+    assert rig.max_gap(results["Newton"][1]) <= 5e-5
+    assert rig.max_gap(results["Follow"][1]) > 0.05
 
 
 REFUSALS = [
@@ -249,10 +249,10 @@ def test_stretch_grows_the_bones_of_each_solver_and_of_the_constraint():
     rigs.updated()
     results = compare_all(rig.ob)
     joints = joints_of(results["Newton"]), joints_of(results[BUILT_IN])
-    assert rig.apart(joints[0]) <= JOINT_TOLERANCE
+    assert rig.max_gap(joints[0]) <= JOINT_TOLERANCE
     to_constraints(rig.ob)
     # Bones that grow take the constraint more steps than it has digits for.
-    assert rig.apart(joints[1]) <= CONSTRAINT_TOLERANCE
+    assert rig.max_gap(joints[1]) <= CONSTRAINT_TOLERANCE
 
 
 def test_a_rig_from_a_library_is_compared_through_its_override(tmp_path):

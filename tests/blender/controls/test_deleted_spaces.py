@@ -8,7 +8,7 @@ from tests.blender.body.human_bodies import make_character
 from tests.blender.controls import test_switch_space as spaces
 from tests.blender.controls.test_hierarchy import places
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import give_action, strip_of
+from tests.blender.setups.keyed_limbs import assign_action, strip_of
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import make_rng
@@ -114,12 +114,12 @@ def test_keys_of_a_deleted_control_are_removed_in_the_nla_too_unless_others_play
     ob = opened(make_keyed_arms)
     action, strip = ob.animation_data.action, strip_of(ob)
     press(remove, delete_controls=True)
-    give_action(ob, action, getattr(strip, "action_slot", None))
+    assign_action(ob, action, getattr(strip, "action_slot", None))
     assert keyed_bones(ob) == {"spine", "Arm Target.R"}
 
     ob = opened(make_keyed_arms)
     other, data = rigs.make_armature(), ob.animation_data
-    give_action(other, data.action, getattr(data, "action_slot", None))
+    assign_action(other, data.action, getattr(data, "action_slot", None))
     bpy.context.view_layer.objects.active = ob
     press(remove, delete_controls=True)
     assert "Arm Target.L" in keyed_bones(ob)

@@ -174,7 +174,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
 def test_a_space_that_the_user_has_chosen_stays(rigify):
     ob = make_character("human", kinds={"ARM"})
     ob.chain_ik.chains["Arm.L"].space = ""
-    press(setup, kinds=characters.USUAL)
+    press(setup, kinds=characters.MAIN_LIMBS)
     assert spaces(ob)["Arm.L"] == ""
     assert spaces(ob)["Leg.L"] == "Root"
     assert [bone.name for bone in ob.data.bones if bone.name.startswith("Root")] == ["Root"]

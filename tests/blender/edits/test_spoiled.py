@@ -38,7 +38,7 @@ class Watch:
         if "Traceback" in printed:
             self.faults.append(f"{what}: {printed.strip().splitlines()[-1]}")
         miss = np.linalg.norm(rigs.tail(good, "Bone.1") - rigs.position(target))
-        if not miss <= rigs.REACHED:
+        if not miss <= rigs.TARGET_GAP:
             self.faults.append(f"{what}: the good chain is {miss:.3g} off")
         allowed = set()
         if spoiled is not None and spoiled.index >= 0:

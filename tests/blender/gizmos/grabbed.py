@@ -17,7 +17,7 @@ from mathutils import Vector
 from tests.blender.interface.drawn import FakePanel, OperatorProperties, operator_type
 
 GROUP_PREFIX = "VIEW3D_GGT_chain_ik"
-GRABBED = {
+GIZMO_OPERATORS = {
     f"pose.chain_ik_{name}"
     for name in ("activate", "move_target", "move_pole", "turn_pole", "set_limit")
 }

@@ -19,7 +19,7 @@ from tests.blender.gizmos import grabbed
 from tests.blender.gizmos.test_placing import add_control
 from tests.blender.overlay import viewports
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
@@ -37,7 +37,7 @@ def chain() -> bpy.types.PropertyGroup:
     ob = rigs.make_rig(LIMB)
     chain = rigs.add_chain(ob, "Bone.1", rigs.make_empty("Target", TARGET), solver="NEWTON")
     chain.pole_target = rigs.make_empty("Pole", POLE)
-    give(chain, "Bone.1", "HINGE_X", x=(-150, 60))
+    add_joint(chain, "Bone.1", "HINGE_X", x=(-150, 60))
     rigs.enter(ob, "POSE")
     rigs.updated()
     return chain
@@ -300,7 +300,7 @@ def test_gizmos_that_a_solver_does_not_use_are_hidden_and_their_operators_refuse
 
 def test_rings_are_on_the_objects_that_they_move_and_a_chain_without_effect_has_none():
     ob, chain = make_arm()
-    give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    add_joint(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     rigs.change(ob.data.bones, active=ob.data.bones["Bone.1"])
     shown = {MOVE_TARGET, MOVE_POLE, TURN_POLE, SET_LIMIT}
     for operator in shown:
@@ -321,7 +321,7 @@ def test_rings_are_on_the_objects_that_they_move_and_a_chain_without_effect_has_
     # The diamond of another chain.
     rigs.add_chain(ob, "Bone.0", None)
     rigs.change(ob.chain_ik, active_index=0)
-    assert grabbed.started_by_gizmos() == grabbed.GRABBED
+    assert grabbed.started_by_gizmos() == grabbed.GIZMO_OPERATORS
     with grabbed.in_viewport() as context:
         context.space_data.show_gizmo = False
         assert not grabbed.started_by_gizmos()
@@ -330,7 +330,7 @@ def test_rings_are_on_the_objects_that_they_move_and_a_chain_without_effect_has_
 @pytest.mark.parametrize("kind", ["BALL", "CONE", "ELBOW_X"])
 def test_a_dot_moves_the_end_of_the_limit_that_it_marks(kind):
     ob, chain = make_arm()
-    give(chain, "Bone.1", kind, x=(-20, 50), y=(-30, 60), z=(-10, 70))
+    add_joint(chain, "Bone.1", kind, x=(-20, 50), y=(-30, 60), z=(-10, 70))
     rigs.change(ob.data.bones, active=ob.data.bones["Bone.1"])
     points = {
         ("XYZ"[end.axis], "MAX" if end.is_max else "MIN"): end.point

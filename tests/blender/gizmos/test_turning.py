@@ -12,7 +12,7 @@ from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.rig.shapes.limit_ends import LimitEnd, find_ends
 from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal
 
@@ -71,7 +71,7 @@ def test_an_end_is_where_a_bone_points_that_is_turned_to_the_limit(kind):
         ranges["z"] = (-10.0, 70.0)
     if kind == "SWING":
         ranges["z"] = (-20.0, 20.0)
-    give(chain, "Bone.1", kind, **ranges)
+    add_joint(chain, "Bone.1", kind, **ranges)
     assert set(ends(ob)) == {(axis, end) for axis in KINDS[kind] for end in ("min", "max")}
     for (axis, word), end in ends(ob).items():
         angle = math.radians(ranges[axis][word == "max"])
@@ -94,7 +94,7 @@ def assert_is_drawn(end: LimitEnd) -> None:
 def test_a_moved_end_is_where_its_arc_predicts_it(kind, zero):
     ob, chain = make_limb()
     rigs.turn_bones(ob, seed=2, angle=0.6)
-    joint = give(
+    joint = add_joint(
         chain,
         "Bone.0" if zero == "CHILD" else "Bone.1",
         kind,
@@ -112,7 +112,7 @@ def test_a_moved_end_is_where_its_arc_predicts_it(kind, zero):
 
 def test_an_end_stops_at_the_other_one_and_where_blender_keeps_it_and_a_cone_has_one_angle():
     ob, chain = make_limb()
-    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    joint = add_joint(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     press(set_limit, bone="Bone.1", turn="X", end="MAX", angle=-1.0)
     assert joint.max_x == joint.min_x
     press(set_limit, bone="Bone.1", turn="X", end="MIN", angle=2.0)
@@ -124,7 +124,7 @@ def test_an_end_stops_at_the_other_one_and_where_blender_keeps_it_and_a_cone_has
     assert math.isclose(bone.ik_max_z, 1.2, abs_tol=1e-6)
     assert bone.ik_min_z == ends(ob, "Bone.0")["z", "min"].angle == 0.0
     chain.joints.clear()
-    joint = give(chain, "Bone.1", "CONE", cone=40)
+    joint = add_joint(chain, "Bone.1", "CONE", cone=40)
     assert len(ends(ob)) == 4
     for turn, end, angle in (("X", "MIN", -0.5), ("Z", "MAX", 0.9), ("X", "MAX", 0.3)):
         press(set_limit, bone="Bone.1", turn=turn, end=end, angle=angle)
@@ -137,7 +137,7 @@ def test_an_end_stops_at_the_other_one_and_where_blender_keeps_it_and_a_cone_has
 
 def test_an_end_of_a_limit_that_does_not_exist_is_refused_with_advice():
     ob, chain = make_limb()
-    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    joint = add_joint(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     before = joint.max_x
     for bone, turn in (("Bone.1", "Z"), ("Bone.0", "X"), ("Gone", "X")):
         text = refusal(set_limit, bone=bone, turn=turn, end="MAX", angle=1.0)
@@ -170,7 +170,7 @@ def test_limits_of_a_librarys_bones_are_refused_and_joints_of_an_override_move(t
     arguments = {"bone": "Bone.1", "turn": "X", "end": "MAX", "angle": 1.0}
     assert "come from a library" in refusal(set_limit, **arguments)
     assert override.pose.bones["Bone.1"].ik_max_x == 0.5
-    joint = give(chain, "Bone.1", "HINGE_X", x=(-20, 50))
+    joint = add_joint(chain, "Bone.1", "HINGE_X", x=(-20, 50))
     press(set_limit, **arguments)
     assert math.isclose(joint.max_x, 1.0, abs_tol=1e-6)
 
@@ -226,7 +226,7 @@ def test_the_line_leads_to_the_target_even_if_limits_keep_the_chain_from_it():
     ob = make_arm()
     chain = ob.chain_ik.chains[0]
     for bone in ("Bone.0", "Bone.1", "Bone.2"):
-        give(chain, bone, "HINGE_X", x=(-5, 5))
+        add_joint(chain, bone, "HINGE_X", x=(-5, 5))
     rigs.updated()
     target = rigs.position(chain.target)
     assert np.linalg.norm(rigs.tail(ob, "Bone.2") - target) > 0.1

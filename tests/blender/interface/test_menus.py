@@ -12,7 +12,7 @@ from blender_ik_addon.panels.sidebar.compare import figures
 from blender_ik_addon.preferences import pie_key
 from blender_ik_addon.preferences.addon import preferences
 from blender_ik_addon.preferences.colours import colours, ghost_colours, width_of
-from tests.blender.gizmos.grabbed import GRABBED
+from tests.blender.gizmos.grabbed import GIZMO_OPERATORS
 from tests.blender.interface import drawn as ui
 from tests.blender.operators.test_operator_list import make_limbs
 from tests.blender.setups import rigs, tree_rigs
@@ -74,7 +74,7 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
     drawn = ui.draw() + ui.draw_cells(0) + draw_pose_menu()
     drawn += draw_with(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
-    assert ui.names(drawn, "operator") == list_operators() - CALLED_BY_BLENDER - GRABBED
+    assert ui.names(drawn, "operator") == list_operators() - CALLED_BY_BLENDER - GIZMO_OPERATORS
     assert "CHAINIK_PT_presets" in ui.names(drawn, "popover")
     presets = bpy.types.CHAINIK_PT_presets
     assert {presets.preset_add_operator, presets.preset_operator} == CALLED_BY_BLENDER

@@ -150,7 +150,10 @@ def test_negative_scale_is_shown_only_where_it_counts_or_was_set():
     [
         ("CON_KINEMATIC", lambda chain: None),
         ("CON_KINEMATIC", lambda chain: setattr(chain, "soft_distance", 1.0)),
-        ("CON_ROTLIMIT", lambda chain: jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3, 3))),
+        (
+            "CON_ROTLIMIT",
+            lambda chain: jointed_rigs.add_joint(chain, "Bone.1", "HINGE_X", x=(-3, 3)),
+        ),
         ("DRIVER_DISTANCE", lambda chain: setattr(chain.target, "location", (0.0, 0.0, 9.0))),
         ("ERROR", lambda chain: setattr(chain, "target", None)),
         ("ERROR", lambda chain: (setattr(chain, "stored_pose", "{"), setattr(chain, "mute", True))),
@@ -198,7 +201,7 @@ def test_the_status_is_one_line_with_the_icon_of_the_list_and_details_has_it_in_
 
 def test_a_status_that_is_cut_off_ends_with_the_distance_that_is_left(monkeypatch):
     _, chain = make_active_arm()
-    jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3, 3))
+    jointed_rigs.add_joint(chain, "Bone.1", "HINGE_X", x=(-3, 3))
     rigs.updated()
     assert chain.status == "Held back by the limits of Bone.1 X, 0.56 m left"
     for pixels, shown in (

@@ -175,7 +175,7 @@ def test_without_limits_bones_turn_freely_and_by_default_they_do_not():
 
 def find_reachable_point(ob, bones, limb, rng):
     """Return the place of the tip's tail for random turns inside the limits, world space."""
-    turns = core_rig(limb).some_rotations(rng)
+    turns = core_rig(limb).random_pose(rng)
     for bone, turn in zip(bones, turns, strict=True):
         ob.pose.bones[bone].rotation_quaternion = turn
     rigs.updated()
@@ -309,7 +309,9 @@ def test_a_bone_held_by_its_joint_lies_on_the_drawn_boundary(
     joint_owner = "Bone.0" if relative_to == "CHILD" else "Bone.1"
     ends = {axis: ranges[axis] for axis in KINDS[kind]}
     for bone, space in ((joint_owner, relative_to), ("Bone.2", "REST")):
-        jointed_rigs.give(ob.chain_ik.chains[0], bone, kind, cone=15.0, relative_to=space, **ends)
+        jointed_rigs.add_joint(
+            ob.chain_ik.chains[0], bone, kind, cone=15.0, relative_to=space, **ends
+        )
     bpy.context.view_layer.update()
     assert_on_boundary(ob, "Bone.1", 1)
     if (relative_to, ranges) == ("REST", RANGES) and kind != "CONE":

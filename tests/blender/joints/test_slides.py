@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.jointed_rigs import about, give, local
+from tests.blender.setups.jointed_rigs import about, add_joint, local
 from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.sliding_rigs import (
     BEYOND,
     HIGH,
     INSIDE,
     LOW,
-    READ_BACK,
+    READ_ERROR,
     SHORT,
     assert_lands,
     locations,
@@ -74,7 +74,7 @@ def test_what_is_written_gives_the_solved_pose_whatever_bones_inherit(
     effector = rigs.tail(ob, names[-1])
     target, chain = rigs.follow(ob, names[-1], effector + rng.uniform(-0.3, 0.3, 3), chain_count=3)
     for name in names:
-        give(chain, name, "HINGE_X", use_slide=True, slide_min=-0.3, slide_max=0.3)
+        add_joint(chain, name, "HINGE_X", use_slide=True, slide_min=-0.3, slide_max=0.3)
     rigs.updated()
     for _ in range(4):
         slides = np.array([moved(ob, name) - before[name] for name in names])
@@ -84,7 +84,7 @@ def test_what_is_written_gives_the_solved_pose_whatever_bones_inherit(
         gap = np.linalg.norm(rigs.tail(ob, names[-1]) - rigs.position(target))
         assert chain.residual == pytest.approx(gap, abs=5e-6)
         if turns_along:
-            assert gap <= rigs.REACHED or "Held back" in chain.status, chain.status
+            assert gap <= rigs.TARGET_GAP or "Held back" in chain.status, chain.status
         rigs.change(target, location=effector + rng.uniform(-0.3, 0.3, 3))
 
 
@@ -110,11 +110,13 @@ def test_zeros_elsewhere_than_rest_do_not_turn_the_slide(relative_to):
     target, chain = rigs.follow(ob, "Bone.1", (0.0, 1.0, 2.0))
     slide = {"use_slide": True, "slide_min": LOW, "slide_max": HIGH, "relative_to": relative_to}
     if relative_to == "PARENT":
-        give(chain, "Bone.0", "FIXED")
-    give(chain, "Bone.1" if relative_to == "PARENT" else "Bone.0", "HINGE_X", x=(-90, 90), **slide)
+        add_joint(chain, "Bone.0", "FIXED")
+    add_joint(
+        chain, "Bone.1" if relative_to == "PARENT" else "Bone.0", "HINGE_X", x=(-90, 90), **slide
+    )
     rigs.updated()
     shift = moved(ob, "Bone.1")
-    assert np.abs(shift[[0, 2]]).max() <= READ_BACK
+    assert np.abs(shift[[0, 2]]).max() <= READ_ERROR
     assert abs(shift[1]) > 0.05
     gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
     assert chain.residual == pytest.approx(gap, abs=2e-6)
@@ -142,7 +144,7 @@ def test_letting_go_gives_the_location_back(way):
     ob, _, chain = make_robot_from_home()
     assert abs(arm_location(ob)[1] - HOME[1]) > 0.01
     chain.active_joint_index = 2
-    rigs.let_go(ob, way, WAYS.get(way))
+    rigs.release_chain(ob, way, WAYS.get(way))
     np.testing.assert_array_equal(arm_location(ob), np.float32(HOME))
     if way == "mute":
         ob.pose.bones["Bone.2"].location.z = 0.3
@@ -153,7 +155,7 @@ def test_letting_go_gives_the_location_back(way):
         chain = ob.chain_ik.chains[0]
         chain.mute, chain.use_limits = False, True
         if way == "joint_remove":
-            give(chain, "Bone.2", "FIXED", slide_min=LOW, slide_max=HIGH)
+            add_joint(chain, "Bone.2", "FIXED", slide_min=LOW, slide_max=HIGH)
         rigs.change(chain.joints[2], use_slide=True)
         assert abs(arm_location(ob)[1] - HOME[1]) > 0.01
 

@@ -182,7 +182,7 @@ WAYS = {"mute": True, "use_stretch": False, "chain_count": 1}
 def test_letting_go_gives_the_scale_back(way):
     ob, target, chain = make_stretchy()
     rest = rigs.rotations(rigs.make_rig(rigs.zigzag(3), name="Fresh"))
-    rigs.let_go(ob, way, WAYS.get(way))
+    rigs.release_chain(ob, way, WAYS.get(way))
     if way == "chain_count":
         np.testing.assert_array_equal(scales(ob)[:2], np.ones((2, 3)))
         return

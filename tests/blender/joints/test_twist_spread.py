@@ -11,7 +11,7 @@ import pytest
 from mathutils import Quaternion
 
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.scaled_rigs import turned_target
 from tests.blender.setups.selecting import press, select_bones, unmoved
 from tests.blender.setups.twisted_rigs import (
@@ -53,7 +53,7 @@ def stiffen(ob: bpy.types.Object, chain: bpy.types.PropertyGroup) -> None:
     """Keep the bones of each segment in line, by hinges about their length, as users do."""
     for bone in ("DEF-upper_arm.L.001", "DEF-forearm.L.001"):
         if bone in ob.pose.bones:
-            give(chain, bone, "HINGE_Y")
+            add_joint(chain, bone, "HINGE_Y")
     rigs.updated()
 
 
@@ -220,12 +220,12 @@ def test_bones_get_their_stored_pose_back(bones, how, value):
     rigs.updated()
     changed = [name for name, turn in rigs.rotations(ob).items() if turn != start[name]]
     assert set(changed) >= {name for name in bones if "arm" in name}
-    rigs.let_go(ob, how, value)
+    rigs.release_chain(ob, how, value)
     if how == "use_twist_spread":
         assert chain.status.startswith("Reached")
         helpers = [name for name in bones if "twist" in name]
         assert all(rigs.rotations(ob)[name] == start[name] for name in helpers)
-        rigs.let_go(ob, "mute", True)
+        rigs.release_chain(ob, "mute", True)
     for name, turn in rigs.rotations(ob).items():
         assert turn == pytest.approx(start[name], abs=1e-6), name
 

@@ -9,13 +9,13 @@ import pytest
 
 from blender_ik_addon.properties.chain_lists import remove_chain
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.keyed_limbs import (
     HAS_SLOTS,
     INFLUENCES,
     NAMES,
     activate,
-    give_action,
+    assign_action,
     key_chains,
     keyed,
     make_limbs,
@@ -50,7 +50,7 @@ def test_keys_follow_and_those_of_the_removed_chain_go(name):
     # The same update solves it by its keys: only the right chain has an influence of one.
     if name != "Right":
         gap = rigs.tail(ob, "Right.1") - rigs.position(bpy.data.objects["Right Target"])
-        assert np.linalg.norm(gap) < rigs.REACHED
+        assert np.linalg.norm(gap) < rigs.TARGET_GAP
     left = {key: value for key, value in INFLUENCES.items() if key != name}
     assert played(ob) == left
     expected = {f"chain_ik.chains[{i}].influence": value for i, value in enumerate(left.values())}
@@ -133,7 +133,7 @@ def share_action(ob: bpy.types.Object, *names: str, use_new_slot: bool = False) 
     other = make_limbs("Other", *names)
     action = ob.animation_data.action
     slot = action.slots.new(id_type="OBJECT", name="Other") if use_new_slot else None
-    give_action(other, action, slot)
+    assign_action(other, action, slot)
     if use_new_slot:
         key_chains(other)
     activate(ob, 0)
@@ -191,7 +191,7 @@ def test_keys_of_a_linked_action_keep_the_chain_from_being_removed(place, tmp_pa
     action = key_chains(make_limbs())
     (action,) = link_saved(tmp_path / "library.blend", "actions", action.name)
     ob = make_limbs()
-    give_action(ob, action)
+    assign_action(ob, action)
     PLACES[place](ob)
     rigs.go_to(2)
     keys = keyed(action)
@@ -321,7 +321,7 @@ def test_one_undo_gives_keys_and_drivers_back_and_one_redo_takes_them_again(oper
     ob = make_limbs()
     key_chains(ob)
     for bone in ("Left.1", "Left.0"):
-        give(ob.chain_ik.chains[0], bone, "CONE")
+        add_joint(ob.chain_ik.chains[0], bone, "CONE")
     ob.pose.bones["Left.0"].lock_ik_x = True
     reader = rigs.make_empty("Reader")
     for index, path in enumerate(("chains[1].weight", "chains[0].weight")):
@@ -345,7 +345,7 @@ def add_joints(ob: bpy.types.Object, *bones: str) -> bpy.types.PropertyGroup:
     chain = ob.chain_ik.chains[1]
     reader = rigs.make_empty("Reader")
     for index, bone in enumerate(bones):
-        give(chain, bone, "CONE", cone=10.0 * (index + 1))
+        add_joint(chain, bone, "CONE", cone=10.0 * (index + 1))
         read_by(reader, "location", ob, f"chain_ik.chains[1].joints[{index}].cone_angle", index)
     return chain
 

@@ -38,7 +38,7 @@ every_way_back = pytest.mark.parametrize(
 @every_way_back
 def test_unkeyed_bones_get_exactly_the_pose_of_before(mode, way):
     ob, target, free = make_posed_arm(mode)
-    rigs.let_go(ob, *way)
+    rigs.release_chain(ob, *way)
     for location in (FAR_PLACE, NEAR_PLACE):
         rigs.change(target, location=location)
         assert rigs.rotations(ob) == free
@@ -54,7 +54,7 @@ def test_keyed_bones_get_the_pose_of_their_keys_at_once(mode, way):
     rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=NEAR_PLACE))
     bpy.context.scene.frame_set(5)
     assert rigs.rotations(ob) != rigs.rotations(free)
-    rigs.let_go(ob, *way)
+    rigs.release_chain(ob, *way)
     rigs.assert_same_pose(ob, free)
     bpy.context.scene.frame_set(12)
     rigs.assert_same_pose(ob, free)
@@ -73,14 +73,14 @@ def test_unmuting_takes_a_chain_up_again_and_a_pose_made_while_muted_is_the_one_
         rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
     # Posing bones by hand while the chain is live does not change the stored pose.
     rigs.turn_bones(ob, seed=9)
-    rigs.let_go(ob, "mute", True)
+    rigs.release_chain(ob, "mute", True)
     assert rigs.rotations(ob) == free
     # Store the present pose: then that one comes back.
     chain.mute = False
     rigs.enter(ob, "POSE")
     solved = rigs.rotations(ob)
     assert bpy.ops.pose.chain_ik_store() == {"FINISHED"}
-    rigs.let_go(ob, "mute", True)
+    rigs.release_chain(ob, "mute", True)
     assert rigs.rotations(ob) == solved != free
 
 
@@ -92,7 +92,7 @@ def test_a_rotation_mode_changed_while_live_gets_the_same_pose_back(mode):
     for bone in ob.pose.bones:
         bone.rotation_mode = "XYZ" if mode == "QUATERNION" else "QUATERNION"
     bpy.context.view_layer.update()
-    rigs.let_go(ob, "mute", True)
+    rigs.release_chain(ob, "mute", True)
     rigs.assert_same_pose(ob, twin)
 
 
@@ -135,8 +135,8 @@ def test_keyframes_are_never_touched():
     ):
         bpy.context.scene.frame_set(frame)
         rigs.change(chain, **{name: value})
-    rigs.let_go(ob, "restore")
-    rigs.let_go(ob, "remove")
+    rigs.release_chain(ob, "restore")
+    rigs.release_chain(ob, "remove")
     assert not ob.chain_ik.chains
     assert rigs.keys_of(ob) == before
 
@@ -194,7 +194,7 @@ def key_and_change(owner: bpy.types.ID, path: str) -> None:
     """Key a property at two frames, then change it at a third one without a key."""
     rigs.key(owner, path, {1: 0.25, 10: 0.5})
     rigs.go_to(4)
-    rigs.put(owner, path, UNKEYED_VALUE)
+    rigs.set_by_path(owner, path, UNKEYED_VALUE)
     rigs.tagged(owner)
 
 
@@ -220,11 +220,11 @@ def test_a_property_that_is_no_longer_a_number_does_not_stop_the_others_from_bei
     for prop in properties:
         key_and_change(*prop)
     for prop in properties:
-        rigs.put(*prop, UNKEYED_VALUE)
+        rigs.set_by_path(*prop, UNKEYED_VALUE)
     damaged, *others = properties
     if when == "before":
-        rigs.put(*damaged, {"group": 1.0})
+        rigs.set_by_path(*damaged, {"group": 1.0})
     with preserve_frame(bpy.context.scene, is_reading=True):
         rigs.go_to(10)
-        rigs.put(*damaged, {"group": 1.0})
+        rigs.set_by_path(*damaged, {"group": 1.0})
     assert [owner.path_resolve(path) for owner, path in others] == [UNKEYED_VALUE] * 3

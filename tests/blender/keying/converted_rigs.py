@@ -92,7 +92,7 @@ class Limb:
         """Return the evaluated joints, world space, shape (n + 1, 3)."""
         return scaled_rigs.joints(self.ob, self.bones, depsgraph)
 
-    def apart(self, others: Array) -> float:
+    def max_gap(self, others: Array) -> float:
         """Return the largest distance from joints to others, as a share of the limb's length."""
         return float(np.linalg.norm(self.joints() - others, axis=1).max() / self.length)
 

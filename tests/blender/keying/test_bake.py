@@ -6,7 +6,7 @@ import pytest
 
 from tests.blender.body.human_bodies import make_character
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.rigs import keys_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 from tests.blender.setups.sliding_rigs import robot
@@ -99,7 +99,7 @@ def test_a_chain_that_stretches_keys_its_scale_and_one_that_slides_its_location(
 
 def test_locked_channels_get_no_keys_and_joints_hold_in_the_keys():
     ob, _ = make_tail(modes="XYZ")
-    give(ob.chain_ik.chains[0], "Bone.0", "HINGE_X")
+    add_joint(ob.chain_ik.chains[0], "Bone.0", "HINGE_X")
     ob.pose.bones["Bone.1"].lock_rotation = (True, False, True)
     rigs.change(ob.pose.bones["Bone.2"], lock_rotation=(True, True, True))
     assert_bakes(ob)

@@ -14,14 +14,14 @@ from blender_ik_addon.rig.clips.whole_clip_bake import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.keying.test_bake import LAST, POSE_TOLERANCE, SWING, make_tail, played
-from tests.blender.live.test_registration import resident_memory
+from tests.blender.live.test_registration import read_resident_memory
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import give_action
-from tests.blender.setups.pulled_rigs import give, make_pulled
+from tests.blender.setups.keyed_limbs import assign_action
+from tests.blender.setups.pulled_rigs import make_pulled, set_forces
 from tests.blender.setups.rigs import keys_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 from tests.blender.setups.sliding_rigs import place, robot
-from tests.helpers import angles_between, noted
+from tests.helpers import angles_between, record_calls
 
 bake = bpy.ops.pose.chain_ik_bake
 LONG = 40
@@ -128,7 +128,7 @@ def test_a_new_action_plays_everything_and_the_old_one_stays_with_the_slots_of_o
     if hasattr(old, "slots"):
         assert [slot.identifier for slot in new.slots] == [ob.animation_data.action_slot.identifier]
     # The old action has its keys, and a fake user so that it is saved.
-    give_action(ob, old)
+    assign_action(ob, old)
     assert keys_of(ob) == before
     assert old.use_fake_user
 
@@ -142,7 +142,7 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
     bpy.data.actions.remove(action)
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, loaded):
         loaded.actions = [name]
-    give_action(ob, loaded.actions[0])
+    assign_action(ob, loaded.actions[0])
     # Buttons that bake nothing refuse as well.
     for press_button in (bake, bpy.ops.pose.chain_ik_switch):
         assert refusal(press_button) == (
@@ -244,7 +244,7 @@ def test_options_of_the_last_bake_are_not_remembered():
 def make_easing():
     """Return a selected rig with a chain that eases toward a moving target, and the target."""
     ob, target, chain = make_pulled(5, (1.8, 2.0, 1.5), stiffness_root=2.0, stiffness_tip=0.5)
-    give(chain, ease=0.25, use_gradual=True)
+    set_forces(chain, ease=0.25, use_gradual=True)
     rigs.key(target, "location", {1: (1.8, 2.0, 1.5), 6: (-1, 1.5, 2.5), LAST: (1, 1, 3)})
     select_objects(active=ob)
     return ob, target
@@ -328,7 +328,7 @@ def test_keys_are_read_no_more_often_in_more_frames(monkeypatch, method):
     # Every frame has keys, so reading all keys at each frame would take quadratic time.
     ob, _ = make_tail()
     rigs.key_bones(ob, frames=range(1, LAST + 1))
-    read = noted(monkeypatch, animation, "read_floats")
+    read = record_calls(monkeypatch, animation, "read_floats")
     counts = []
     for last in (LAST // 2, LAST):
         read.clear()
@@ -348,7 +348,7 @@ def test_three_thousand_frames_need_no_more_memory_than_a_thousand():
     samples = []
     for frame in work:
         if frame % warm == 0:
-            samples.append(2**20 * resident_memory())
+            samples.append(2**20 * read_resident_memory())
     # The baked values take at most this many bytes, once all their pages are touched.
     values = last * 8 * 8
     assert len(samples) == last // warm

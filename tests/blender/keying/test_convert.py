@@ -107,7 +107,7 @@ def test_a_muted_constraint_gives_its_chain_the_pole_angle_without_being_solved(
     to_chains(limb.ob, limb.bones[-1])
     assert limb.chain.mute
     rigs.change(limb.chain, mute=False)
-    assert limb.apart(expected) <= CLOSE
+    assert limb.max_gap(expected) <= CLOSE
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_with_a_pole_the_objects_scale_and_a_part_of_the_influence_make_no_diffe
     before = limb.joints()
     for convert_limb in (to_chains, to_constraints):
         convert_limb(limb.ob)
-        assert limb.apart(before) <= CLOSE
+        assert limb.max_gap(before) <= CLOSE
 
 
 @pytest.mark.parametrize("use_rotation", [False, True])
@@ -222,7 +222,7 @@ def test_there_and_back_a_constraint_has_the_same_settings_again(settings, use_p
     # Without its tip, a constraint turns the parent; another bone then holds the constraint.
     before, joints = settings_of(limb.constraint), limb.joints()
     to_chains(limb.ob)
-    assert "use_rotation" in settings or "use_tail" in settings or limb.apart(joints) <= CLOSE
+    assert "use_rotation" in settings or "use_tail" in settings or limb.max_gap(joints) <= CLOSE
     assert not ik_constraints(limb.ob)
     assert limb.chain.name == before["name"]
     to_constraints(limb.ob)
@@ -231,7 +231,7 @@ def test_there_and_back_a_constraint_has_the_same_settings_again(settings, use_p
         # A half turn one way is a half turn the other way.
         after["pole_angle"] = before["pole_angle"] = abs(after["pole_angle"])
     assert after == before
-    assert limb.apart(joints) <= CLOSE
+    assert limb.max_gap(joints) <= CLOSE
     if use_pole:
         # The rotation channels under the constraint are the ones from before.
         assert rigs.rotations(limb.ob) == turned
@@ -269,4 +269,4 @@ def test_while_live_is_off_it_says_that_chains_stand_still(capfd):
     assert "Live is off, so chains stand still: switch it on." in output
     assert "apart" not in output
     rigs.change(bpy.context.scene.chain_ik, use_live=True)
-    assert limb.apart(before) <= 1e-3
+    assert limb.max_gap(before) <= 1e-3

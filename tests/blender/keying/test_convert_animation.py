@@ -170,7 +170,7 @@ def test_a_driver_drives_the_chain_as_it_did_the_constraint_and_comes_back(name,
         assert (curve.driver.expression, curve.driver.variables[0].name) == (expression, "value")
         for value, expected in zip((0.0, 0.2, 0.4), joints, strict=True):
             slide(limb, value)
-            assert limb.apart(expected) <= CLOSE
+            assert limb.max_gap(expected) <= CLOSE
     # A driver without a curve keeps the polynomial modifier that gives its offset.
     assert len(curve.modifiers) == modifiers + (shape == "bare")
     np.testing.assert_allclose(points_of(curve), points, atol=2e-4)

@@ -19,8 +19,8 @@ from tests.blender.keying.converted_rigs import (
     two_limbs,
 )
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.jointed_rigs import give
-from tests.blender.setups.keyed_limbs import give_action
+from tests.blender.setups.jointed_rigs import add_joint
+from tests.blender.setups.keyed_limbs import assign_action
 from tests.blender.setups.selecting import refusal, select_bones
 
 
@@ -67,7 +67,7 @@ def share_action(limb: Limb) -> None:
     key(limb, influence=0.5)
     other = Limb(4, name="Other")
     other.constrain()
-    give_action(other.ob, limb.ob.animation_data.action)
+    assign_action(other.ob, limb.ob.animation_data.action)
 
 
 CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
@@ -183,7 +183,7 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
         "IK constraints have no Force and no Follow: choose another solver first.",
     ),
     "joints": (
-        lambda limb: give(limb.chain, "Bone.1", "HINGE_X"),
+        lambda limb: add_joint(limb.chain, "Bone.1", "HINGE_X"),
         "IK constraints have no joints of their own: remove those first.",
     ),
     "limits off": (

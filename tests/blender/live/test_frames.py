@@ -6,7 +6,7 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import read_by, strip_of
-from tests.blender.setups.renders import looking, render_frames
+from tests.blender.setups.renders import reading_engine, render_frames
 from tests.blender.setups.selecting import press, select_objects
 from tests.helpers import make_rng
 
@@ -148,7 +148,7 @@ def test_what_handlers_of_others_move_is_followed_in_the_same_update(event, plac
     else:
         gaps = [read(rigs.change(leader, location=place)) for place in SWING.values()]
     handlers.remove(follow_leader)
-    assert max(gaps) < rigs.REACHED
+    assert max(gaps) < rigs.TARGET_GAP
 
 
 def test_handlers_of_others_find_the_pose_of_their_frame_in_channels_and_evaluated():
@@ -166,7 +166,7 @@ def test_handlers_of_others_find_the_pose_of_their_frame_in_channels_and_evaluat
         assert channels[frame] == rigs.rotations(ob)
     bpy.app.handlers.frame_change_post.remove(note)
     assert channels[3] != channels[9]
-    assert max(gaps) < rigs.REACHED
+    assert max(gaps) < rigs.TARGET_GAP
 
 
 @pytest.mark.parametrize("is_off", [False, True])
@@ -316,9 +316,9 @@ def test_scene_strips_render_what_chains_do(tmp_path):
     def gap(depsgraph):
         return rigs.tail(ob, "Bone.1", depsgraph) - rigs.position(target, depsgraph)
 
-    with looking(gap, ()) as gaps:
+    with reading_engine(gap, ()) as gaps:
         shot.render.engine, before = "CHAIN_IK_LOOKING", shot.render.engine
         bpy.ops.render.render(animation=True, scene="Cut")
         shot.render.engine = before
     assert sorted(gaps) == list(range(RENDERED[0], RENDERED[1] + 1))
-    np.testing.assert_allclose(list(gaps.values()), 0.0, atol=rigs.REACHED)
+    np.testing.assert_allclose(list(gaps.values()), 0.0, atol=rigs.TARGET_GAP)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.rig.live import live
-from blender_ik_addon.rig.live.graph_state import MANY
+from blender_ik_addon.rig.live.graph_state import MAX_LISTED_CHANGES
 from blender_ik_addon.rig.posing.base_solve import BaseSolve
 from tests.blender.setups import rigs
-from tests.helpers import assert_positions_close, make_rng, noted
+from tests.helpers import assert_positions_close, make_rng, record_calls
 
 LIMB = ((0.0, 0.0, 2.0), (0.3, 0.1, 2.7), (0.0, 0.0, 3.4))
 
@@ -163,7 +163,7 @@ def test_only_an_update_that_moves_bones_writes_them_and_idling_calls_nobody(mon
     ob, target = rigs.make_arm()
     bystander = rigs.make_empty("Bystander", (0, 0, 0))
     rigs.updated()
-    writes, calls = noted(monkeypatch, live, "write_pose"), []
+    writes, calls = record_calls(monkeypatch, live, "write_pose"), []
 
     def note(scene: bpy.types.Scene, _depsgraph: bpy.types.Depsgraph) -> None:
         calls.append(scene.name)
@@ -180,7 +180,7 @@ def test_only_an_update_that_moves_bones_writes_them_and_idling_calls_nobody(mon
     assert (len(writes), len(calls)) == (1, 1)
     rigs.assert_reaches(ob, "Bone.1", target)
     # The original bones have the pose too.
-    assert_positions_close(ob.pose.bones["Bone.1"].tail, target.location, rigs.REACHED)
+    assert_positions_close(ob.pose.bones["Bone.1"].tail, target.location, rigs.TARGET_GAP)
 
 
 def test_bones_stay_while_live_is_off_or_the_rest_position_is_shown_and_follow_at_once_after():
@@ -205,12 +205,12 @@ def test_chains_are_compiled_again_only_where_their_bones_differ(monkeypatch):
     ob.pose.bones[handle].location = (0.5, 0.3, 0.9)
     rigs.add_chain(ob, "Bone.2", ob, subtarget=handle)
     rigs.updated()
-    compiled = noted(monkeypatch, BaseSolve, "__init__")
+    compiled = record_calls(monkeypatch, BaseSolve, "__init__")
 
     def assert_at_handle() -> None:
         depsgraph = rigs.updated()
         place = rigs.head(ob, handle, depsgraph)
-        assert_positions_close(rigs.tail(ob, "Bone.2", depsgraph), place, rigs.REACHED)
+        assert_positions_close(rigs.tail(ob, "Bone.2", depsgraph), place, rigs.TARGET_GAP)
 
     for place in ((0.4, 0.5, 0.8), (-0.3, 0.6, 1.0)):
         ob.pose.bones[handle].location = place
@@ -221,14 +221,14 @@ def test_chains_are_compiled_again_only_where_their_bones_differ(monkeypatch):
     assert len(compiled) == 1
 
 
-COUNT = MANY + 6
+COUNT = MAX_LISTED_CHANGES + 6
 
 
 @pytest.fixture
 def crowd() -> list[tuple[str, str]]:
     """The names of rigs, each with an arm of two or three bones, and of their targets."""
     names = []
-    with rigs.at_rest():
+    with rigs.live_off():
         for i in range(COUNT):
             ob = rigs.make_rig(rigs.zigzag(2 + i % 2, seed=i, length=0.9), f"Rig {i}")
             ob.location.x = 3.0 * i

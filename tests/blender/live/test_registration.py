@@ -17,7 +17,7 @@ import pytest
 import blender_ik_addon
 from blender_ik_addon import active_chain, cli
 from blender_ik_addon.overlay.overlay_cache import cache
-from tests.blender.live.traces import KINDS_IN_USE, left_behind, list_traces
+from tests.blender.live.traces import KINDS_IN_USE, find_added, list_traces
 from tests.blender.overlay.viewports import in_viewport, strokes
 from tests.blender.setups import rigs
 
@@ -72,7 +72,7 @@ def repeat_times(short: int, long: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("times", [short, many])
 
 
-def resident_memory() -> float:
+def read_resident_memory() -> float:
     """Return the memory of the process in mebibytes; its peak, if the present one is unknown."""
     if STATM.exists():
         return int(STATM.read_text().split()[1]) * resource.getpagesize() / 2**20
@@ -91,7 +91,7 @@ def assert_no_growth(act: Callable[[int], None], times: int, allowed: int = MAX_
     while len(growth) < MIN_RUNS or (min(growth) > max_blocks and len(growth) < MAX_RUNS):
         gc.collect()
         blocks.append(sys.getallocatedblocks())
-        memory.append(resident_memory())
+        memory.append(read_resident_memory())
         growth = np.diff(blocks).tolist()
         for number in range(count):
             act(number)
@@ -114,7 +114,7 @@ def test_registering_again_and_again_leaves_nothing(times):
     blender_ik_addon.unregister()
     before = list_traces()
     assert_no_growth(act, times, MAX_BLOCKS_OF_CLASSES)
-    assert left_behind(before, list_traces()) == {}
+    assert find_added(before, list_traces()) == {}
     blender_ik_addon.register()
 
 
@@ -145,7 +145,7 @@ def test_updates_hold_on_to_nothing(times):
     with in_viewport():
         assert_no_growth(act, times, MAX_BLOCKS_OF_UPDATES)
     rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
-    assert left_behind(before, list_traces()) == {}
+    assert find_added(before, list_traces()) == {}
 
 
 @pytest.mark.slow
@@ -165,4 +165,4 @@ def test_opening_files_holds_on_to_nothing(times, tmp_path):
     rigs.assert_reaches(
         bpy.data.objects["Rig"], "Bone.1", bpy.data.objects["Rig Target"], rigs.updated()
     )
-    assert left_behind(before, list_traces()) == {}
+    assert find_added(before, list_traces()) == {}

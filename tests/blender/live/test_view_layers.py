@@ -128,7 +128,7 @@ def test_the_status_is_that_of_the_view_layer_shown():
         rigs.updated()
         assert status_of(ob).startswith(word)
         distance = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.position(target))
-        assert ob.chain_ik.chains[0].residual == pytest.approx(distance, abs=rigs.REACHED)
+        assert ob.chain_ik.chains[0].residual == pytest.approx(distance, abs=rigs.TARGET_GAP)
 
 
 def second_layer(*_objects: bpy.types.Object) -> bpy.types.ViewLayer:
@@ -308,7 +308,7 @@ def test_a_target_that_was_hidden_before_the_chain_was_made_is_followed(is_targe
     for location in (NEAR_PLACE, BACK_PLACE):
         target.location = location
         tail = rigs.tail(ob, "Bone.1", rigs.updated())
-        np.testing.assert_allclose(tail, location, atol=rigs.REACHED)
+        np.testing.assert_allclose(tail, location, atol=rigs.TARGET_GAP)
 
 
 @pytest.mark.parametrize("follows_own_bone", [False, True])

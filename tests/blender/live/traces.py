@@ -37,7 +37,7 @@ def list_traces() -> dict[str, list[str]]:
     return {kind: sorted(names) for kind, names in traces.items()}
 
 
-def left_behind(before: dict[str, list[str]], after: dict[str, list[str]]) -> dict[str, list[str]]:
+def find_added(before: dict[str, list[str]], after: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return the names that are new since `before`, by kind; a name may be new a second time."""
     surplus = {
         kind: sorted((Counter(after[kind]) - Counter(before[kind])).elements()) for kind in after

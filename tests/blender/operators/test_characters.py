@@ -10,7 +10,7 @@ import pytest
 from mathutils import Matrix
 
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.selecting import press, refusal, select_bones, symmetrize
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -20,7 +20,7 @@ mirror = bpy.ops.pose.chain_ik_mirror
 
 MECHANISM = "Chain IK Mechanism"
 SIDES = {".L": ("Left", "l", "L"), ".R": ("Right", "r", "R")}
-USUAL = {"ARM", "LEG", "SPIDER_LEG", "SPINE", "NECK", "TAIL", "WING"}
+MAIN_LIMBS = {"ARM", "LEG", "SPIDER_LEG", "SPINE", "NECK", "TAIL", "WING"}
 # The bones of toes that stay on the floor while their foot rolls; each one has a chain.
 TOES = {
     "human": {"Toe": "toe"},
@@ -345,7 +345,7 @@ def test_a_mirrored_chain_poses_the_other_side_as_the_mirror_image(control, scal
     press(bpy.ops.pose.chain_ik_add, control=control)
     chain = ob.chain_ik.chains[0]
     chain.pole_angle, chain.use_flip_bend = 0.4, True
-    give(chain, "upper_arm.L", "BALL", x=(-23, 70), y=(-17, 29), z=(-57, 11))
+    add_joint(chain, "upper_arm.L", "BALL", x=(-23, 70), y=(-17, 29), z=(-57, 11))
     moved = ob.pose.bones[chain.subtarget] if chain.subtarget else chain.target
     rigs.change(moved, location=np.add(moved.location, (0.1, -0.3, 0.2)))
     press(mirror)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 from tests.helpers import make_rng
 
@@ -63,7 +63,7 @@ def test_copying_replaces_all_joints_and_sets_no_defaults():
     ob, chain, _ = make_limited(0)
     for bone in ob.pose.bones[1:]:
         limit(bone, lock_x=False)
-    give(chain, "Bone.3", "FIXED")
+    add_joint(chain, "Bone.3", "FIXED")
     ob.pose.bones["Bone.2"].lock_ik_y = True
     press(copy)
     assert [joint.bone for joint in chain.joints] == ["Bone.0", "Bone.2"]
@@ -122,10 +122,10 @@ def ranges(joint: bpy.types.PropertyGroup) -> list[float]:
 @pytest.mark.parametrize("has_joints", [False, True])
 def test_a_joint_is_copied_to_selected_bones_in_all_chains_and_mirrored_across(has_joints):
     ob, chain = make_two_sides()
-    give(chain, "lower.L", "BALL", **JOINT)
+    add_joint(chain, "lower.L", "BALL", **JOINT)
     if has_joints:
-        give(chain, "upper.L", "CONE", cone=20, use_slide=True)
-        give(ob.chain_ik.chains[1], "lower.R", "ELBOW_Z", z=(-1, 1), stiffness_x=0.5)
+        add_joint(chain, "upper.L", "CONE", cone=20, use_slide=True)
+        add_joint(ob.chain_ik.chains[1], "lower.R", "ELBOW_Z", z=(-1, 1), stiffness_x=0.5)
     select_bones(ob, ["upper.L", "lower.R", "lower.L"])
     press(to_selected)
     left, right = ob.chain_ik.chains
@@ -141,7 +141,7 @@ def test_a_joint_is_copied_to_selected_bones_in_all_chains_and_mirrored_across(h
 
 def test_copies_across_are_left_out_and_named_where_axes_differ():
     ob, chain = make_two_sides(is_mirrored=False)
-    give(chain, "lower.L", "BALL", **JOINT)
+    add_joint(chain, "lower.L", "BALL", **JOINT)
     select_bones(ob, ["lower.R", "lower.L"])
     assert refusal(to_selected) == ("Joints left out, as axes differ on the other side: lower.R.")
     assert not ob.chain_ik.chains[1].joints
@@ -149,8 +149,8 @@ def test_copies_across_are_left_out_and_named_where_axes_differ():
 
 def test_a_joint_of_the_next_bone_is_copied_as_one_and_never_twice():
     ob, chain, _ = make_limited(5)
-    give(chain, "Bone.0", "HINGE_X", x=(-90, 0), relative_to="CHILD")
-    give(chain, "Bone.2", "CONE")
+    add_joint(chain, "Bone.0", "HINGE_X", x=(-90, 0), relative_to="CHILD")
+    add_joint(chain, "Bone.2", "CONE")
     select_bones(ob, ["Bone.1", "Bone.3", "Bone.0"])
     press(to_selected)
     assert [(joint.bone, joint.kind, joint.relative_to) for joint in chain.joints] == [
@@ -165,7 +165,7 @@ def test_a_joint_of_the_next_bone_is_copied_as_one_and_never_twice():
 
 def test_without_an_active_bone_the_joint_that_the_list_shows_is_copied():
     ob, chain = make_two_sides()
-    give(chain, "lower.L", "CONE")
+    add_joint(chain, "lower.L", "CONE")
     select_bones(ob, ["upper.L"])
     ob.data.bones.active = None
     press(to_selected)
@@ -193,7 +193,7 @@ def test_remove_deletes_the_joint_in_the_list_and_the_limits_of_the_bone_hold_ag
     ob, chain, _ = make_limited(5)
     before = rigs.pose(ob)
     for bone in ("Bone.1", "Bone.2", "Bone.3"):
-        give(chain, bone, "FIXED")
+        add_joint(chain, bone, "FIXED")
     bpy.context.view_layer.update()
     assert np.abs(rigs.pose(ob) - before).max() > 1e-3
     chain.active_joint_index = 1

@@ -10,7 +10,7 @@ import pytest
 
 from blender_ik_addon.properties.chains import active_chain
 from tests.blender.setups import rigs, selecting, tree_rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.rigs import make_collection
 from tests.blender.setups.saved_rigs import link_saved, linked
 from tests.blender.setups.selecting import press, select_objects
@@ -146,7 +146,7 @@ def test_one_undo_takes_an_action_back_and_one_redo_brings_it_again(action):
     ob, _ = make_driven_limbs()
     ob.chain_ik.active_index = 2
     press(remove)  # the chain of the tail, whose bones the actions use
-    give(ob.chain_ik.chains[1], "Leg.1", "CONE", x=(1, 2))
+    add_joint(ob.chain_ik.chains[1], "Leg.1", "CONE", x=(1, 2))
     ob.pose.bones["Leg.2"].lock_ik_x = True
     selecting.select_bones(ob, ["Leg.0", "Tail.0", "Tail.1", "Tail.2"])
     bpy.ops.ed.undo_push(message="Before")

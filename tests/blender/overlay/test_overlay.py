@@ -88,7 +88,7 @@ def test_a_tip_that_constraints_move_off_its_target_is_amber_and_shows_its_dista
 def test_chains_that_limits_or_locks_hold_or_that_have_stretched_are_amber():
     ob, target = rigs.make_arm(REACHABLE)
     chain = ob.chain_ik.chains[0]
-    joint = jointed_rigs.give(chain, "Bone.1", "HINGE_X", x=(-3.0, 3.0))
+    joint = jointed_rigs.add_joint(chain, "Bone.1", "HINGE_X", x=(-3.0, 3.0))
     bpy.context.view_layer.update()
     assert colour_of_lines() == theme("held")
     joint.use_limit_x, joint.kind = False, "BALL"
@@ -142,7 +142,7 @@ def test_reach_pole_and_limits_are_those_of_the_active_chain_alone():
     pole = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
     arm = rigs.add_chain(ob, "Bone.1", rigs.make_empty(location=REACHABLE), pole_target=pole)
     rigs.add_chain(ob, "Other.1", rigs.make_empty(location=(2.6, 0.5, 1.2)))
-    jointed_rigs.give(arm, "Bone.1", "HINGE_X", x=(-90.0, 90.0))
+    jointed_rigs.add_joint(arm, "Bone.1", "HINGE_X", x=(-90.0, 90.0))
     rigs.change(bpy.context.view_layer.objects, active=ob)
     ob.chain_ik.active_index = 0
     drawn = strokes()
@@ -207,7 +207,7 @@ def test_every_item_can_be_switched_off_and_texts_have_the_colour_of_their_chain
     assert [word.colour for word in strokes().words] == [missed]
     assert colour_of_lines() == theme("reached") | theme("missed")
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
-    jointed_rigs.give(chain, "Bone.1", "CONE", cone=80.0)
+    jointed_rigs.add_joint(chain, "Bone.1", "CONE", cone=80.0)
     rigs.change(bpy.context.view_layer.objects, active=ob)
 
     def count(kind: str) -> int:
@@ -238,8 +238,8 @@ def test_a_rig_that_is_not_finite_or_too_large_is_not_drawn_and_says_why(spoiled
     rigs.add_chain(ob, "Beside.1", rigs.make_empty("Third", (2.6, 0.5, 1.2)))
     chain = ob.chain_ik.chains[0]
     chain.pole_target = rigs.make_empty("Pole", (0.0, -2.0, 1.0))
-    jointed_rigs.give(chain, "Bone.0", "BALL", x=(-50, 50), y=(-50, 50), z=(-50, 50))
-    jointed_rigs.give(chain, "Bone.1", "ELBOW_X", x=(-50, 50), y=(-50, 50))
+    jointed_rigs.add_joint(chain, "Bone.0", "BALL", x=(-50, 50), y=(-50, 50), z=(-50, 50))
+    jointed_rigs.add_joint(chain, "Bone.1", "ELBOW_X", x=(-50, 50), y=(-50, 50))
     rigs.change(bpy.context.view_layer.objects, active=ob)
     assert len(strokes().thick.join()[0]) == 12
     spoiled_one = ob if spoiled == "object" else ob.pose.bones[spoiled]

@@ -16,7 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from scripts.common.blender_process import run
-from tests.blender.live.traces import has_translations, left_behind, list_traces
+from tests.blender.live.traces import find_added, has_translations, list_traces
 from tests.blender.setups import rigs
 
 MARK = "CHAIN_IK_SESSION "
@@ -76,7 +76,7 @@ def main(zip_path: str) -> None:
     facts["kinds_in_use"] = [kind for kind in before if in_use[kind] != before[kind]]
     bpy.ops.preferences.addon_disable(module=MODULE)
     facts["writes_after"] = len(logging.getLogger(MODULE).handlers)
-    facts["left_behind"] = left_behind(before, list_traces())
+    facts["left_behind"] = find_added(before, list_traces())
     facts["left_translations"] = has_translations(MODULE)
     print(MARK + json.dumps(facts))
 

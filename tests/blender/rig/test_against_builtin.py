@@ -11,7 +11,7 @@ from mathutils import Quaternion
 
 from tests.blender.setups import rigs, scaled_rigs
 from tests.core.equilibrium.energies import arc
-from tests.helpers import angles_of_ways, make_rng
+from tests.helpers import make_rng, vector_angles
 
 
 class Pair:
@@ -128,7 +128,7 @@ def test_scaled_bones_reach_the_target(bone, scale):
 def angle_to_target(ob, bone, target):
     """Return the angle in degrees between a bone and the target's Y axis, world space."""
     along = rigs.tail(ob, bone) - rigs.head(ob, bone)
-    return np.degrees(angles_of_ways(along, np.array(scaled_rigs.world_of(target))[:3, 1]))
+    return np.degrees(vector_angles(along, np.array(scaled_rigs.world_of(target))[:3, 1]))
 
 
 @pytest.mark.parametrize("scale", [(-1.0, 1.0, 1.0), (-1.0, -1.0, -1.0), (0.4, 1.0, 2.0)], ids=str)

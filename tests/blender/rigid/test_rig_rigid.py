@@ -15,11 +15,11 @@ from blender_ik_addon.rig.reading.update import Update
 from blender_ik_addon.rig.trees.driven import Driven
 from tests.blender.controls import rolled
 from tests.blender.setups import rigs, scaled_rigs, warm_rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.keyed_limbs import read_by
 from tests.blender.setups.warm_rigs import JOINTS
 from tests.core.chains import random_direction
-from tests.helpers import make_rng, noted
+from tests.helpers import make_rng, record_calls
 
 # Largest difference of channels, and of residuals in scene units: float32, chains not straight.
 MAX_DIFFERENCE = 2e-5
@@ -156,7 +156,7 @@ CHANGES = {
 @pytest.mark.parametrize("world", CHANGES)
 def test_rigid_chains_move_as_bone_by_bone(world, monkeypatch):
     change, rng = CHANGES[world], make_rng(1)
-    with rigs.at_rest():
+    with rigs.live_off():
         # Few alike chains are solved in floats, many in arrays.
         kinds = KINDS[::4] * (MAX_CHAINS_IN_FLOATS + 1) if world == "sheared" else KINDS
         obs = [make_limb(kind, world, seed) for seed, kind in enumerate(kinds)]
@@ -238,7 +238,7 @@ INHERITED = ("FULL", "FIX_SHEAR", "AVERAGE", "NONE", "NONE_LEGACY", "ALIGNED")
 MAX_ERROR = 1e-6
 
 
-@rigs.at_rest()
+@rigs.live_off()
 def make_body(seed: int) -> tuple[bpy.types.Object, list[bpy.types.Object]]:
     """Return a rig with a spine and two arms under shoulders, and the targets of all three."""
     rng = make_rng(seed)
@@ -284,7 +284,7 @@ def assert_posed(pose: Pose, shown: bpy.types.Object, bone: str, columns: slice)
 def test_parents_that_other_chains_move_have_the_evaluated_pose_and_stay(seed, monkeypatch):
     bodies = [make_body(2 * seed + number) for number in range(2)]
     rigs.updated()
-    calls, rng = noted(monkeypatch, Update, "evaluate_again"), make_rng(seed)
+    calls, rng = record_calls(monkeypatch, Update, "evaluate_again"), make_rng(seed)
     for _, targets in bodies:
         for target in targets:
             target.location = rng.uniform(-2, 2, 3)
@@ -323,7 +323,7 @@ READ = {
 
 def test_arms_and_toes_of_a_human_with_foot_roll_need_no_second_evaluation(rigify, monkeypatch):
     ob = rolled.human(down=0.05)
-    calls = noted(monkeypatch, Update, "evaluate_again")
+    calls = record_calls(monkeypatch, Update, "evaluate_again")
     before = rigs.matrices(ob)
     ob.pose.bones["Spine Target"].location.z += 0.1
     rolled.turn(ob, rolled.ROLL, 20.0)
@@ -371,9 +371,9 @@ def test_a_chain_starts_from_its_present_slides_though_its_bones_never_turn():
     for name, home in (("Bone.1", 0.3), ("Bone.2", 0.1)):
         ob.pose.bones[name].location.y = home
     target, chain = rigs.follow(ob, "Bone.2", (0, 0, 3.4), chain_count=3, start_from="CURRENT")
-    give(chain, "Bone.0", "FIXED")
+    add_joint(chain, "Bone.0", "FIXED")
     for name, maximum in (("Bone.1", 0.1), ("Bone.2", 0.5)):
-        give(chain, name, "FIXED", use_slide=True, slide_min=-0.5, slide_max=maximum)
+        add_joint(chain, name, "FIXED", use_slide=True, slide_min=-0.5, slide_max=maximum)
     rigs.updated()
     shares = []
     for up in (3.4, 3.7, 3.4):

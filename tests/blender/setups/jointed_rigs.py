@@ -7,13 +7,13 @@ import numpy as np
 
 from tests.blender.setups import rigs
 from tests.core.chains import turned_about, unit
-from tests.helpers import Array, angles_of_ways, make_rng
+from tests.helpers import Array, make_rng, vector_angles
 
-READ_BACK = 1e-6
+READ_ERROR = 1e-6
 """Tolerance of angles that are read from float32 matrices, in radians."""
 
 
-def give(chain: bpy.types.PropertyGroup, bone: str, kind: str, **settings: object) -> object:
+def add_joint(chain: bpy.types.PropertyGroup, bone: str, kind: str, **settings: object) -> object:
     """Add a joint to a bone and return it; ranges, ``x=(10, 90)``, and ``cone`` are in degrees."""
     joint = chain.joints.add()
     joint.bone, joint.kind = bone, kind
@@ -51,7 +51,7 @@ def about(matrix: Array, axis: str) -> float:
     """Return the angle of a rotation about one axis; check that this is its only axis."""
     i = "xyz".index(axis)
     j, k = (i + 1) % 3, (i + 2) % 3
-    np.testing.assert_allclose(matrix[:, i], np.eye(3)[i], atol=READ_BACK, err_msg="not a hinge")
+    np.testing.assert_allclose(matrix[:, i], np.eye(3)[i], atol=READ_ERROR, err_msg="not a hinge")
     return float(np.arctan2(matrix[k, j], matrix[j, j]))
 
 
@@ -67,7 +67,7 @@ def twist(matrix: Array) -> float:
 
 def bend_from_parent(ob: bpy.types.Object, bone: str) -> float:
     posed = rigs.evaluated(ob).pose.bones[bone]
-    return float(angles_of_ways(*(b.tail - b.head for b in (posed.parent, posed))))
+    return float(vector_angles(*(b.tail - b.head for b in (posed.parent, posed))))
 
 
 def tails_at(ob: bpy.types.Object, turns: Sequence[Array], *tips: str) -> Array:

@@ -63,7 +63,7 @@ def played(ob: bpy.types.Object) -> dict[str, float]:
     return {chain.name: round(chain.influence, 6) for chain in rigs.evaluated(ob).chain_ik.chains}
 
 
-def give_action(
+def assign_action(
     ob: bpy.types.Object, action: bpy.types.Action, slot: bpy.types.bpy_struct | None = None
 ) -> None:
     """Assign an action to an object, with the given slot or its first one if it has slots."""

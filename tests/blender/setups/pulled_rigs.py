@@ -27,12 +27,12 @@ def make_pulled(
     ob = rigs.make_rig(rigs.zigzag(count), name=name)
     target = rigs.make_empty(f"{name} Target", location)
     chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, solver="FORCE")
-    give(chain, **force)
+    set_forces(chain, **force)
     rigs.updated()
     return ob, target, chain
 
 
-def give(chain: bpy.types.PropertyGroup, **force: object) -> None:
+def set_forces(chain: bpy.types.PropertyGroup, **force: object) -> None:
     for name, value in force.items():
         setattr(chain.force, name, value)
 

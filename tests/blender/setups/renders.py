@@ -10,7 +10,7 @@ Reading = Callable[[bpy.types.Depsgraph], object]
 
 
 @contextmanager
-def looking(read: Reading, subframes: Sequence[float]) -> Iterator[dict[float, object]]:
+def reading_engine(read: Reading, subframes: Sequence[float]) -> Iterator[dict[float, object]]:
     """Register an engine that reads the graph of each rendered frame.
 
     Before the frame it visits the subframes, offsets from the frame, as engines do for motion blur.
@@ -53,7 +53,7 @@ def render_frames(
     scene.render.filepath = str(folder / "frame")
     scene.frame_start, scene.frame_end = frames
     before = scene.render.engine
-    with looking(read, subframes) as readings:
+    with reading_engine(read, subframes) as readings:
         scene.render.engine = "CHAIN_IK_LOOKING"
         bpy.ops.render.render(animation=True)
         scene.render.engine = before

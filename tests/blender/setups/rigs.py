@@ -22,7 +22,7 @@ def zigzag(count: int, seed: int = 0, length: float = 1.0) -> Array:
 
 
 @contextmanager
-def at_rest() -> Iterator[None]:
+def live_off() -> Iterator[None]:
     """Switch live off in the block: otherwise each building step solves the chains so far."""
     settings = bpy.context.scene.chain_ik
     settings.use_live = False
@@ -252,7 +252,7 @@ def turn_bones(
     bpy.context.view_layer.update()
 
 
-def put(owner: bpy.types.bpy_struct, path: str, value: object) -> None:
+def set_by_path(owner: bpy.types.bpy_struct, path: str, value: object) -> None:
     """Set a property or a custom property of an ID, or of a part of one, by its path."""
     is_custom = path.endswith('"]')
     holder_path, _, name = path.removesuffix('"]').rpartition('["' if is_custom else ".")
@@ -266,7 +266,7 @@ def put(owner: bpy.types.bpy_struct, path: str, value: object) -> None:
 def key(owner: bpy.types.bpy_struct, path: str, values: dict[float, object]) -> None:
     """Key values, by frame, of a property of an ID or of a part of one; interpolate linearly."""
     for frame, value in values.items():
-        put(owner, path, value)
+        set_by_path(owner, path, value)
         owner.keyframe_insert(path, frame=frame)
     for curve in curves_of(owner.id_data):
         for point in curve.keyframe_points:
@@ -292,7 +292,7 @@ def keys_of(owner: bpy.types.ID) -> dict[tuple[str, int], list[tuple[float, floa
     }
 
 
-REACHED = 1.2e-5
+TARGET_GAP = 1.2e-5
 """Tolerance of a reached target in world space: the default one and float32 on 2 units."""
 
 
@@ -336,7 +336,7 @@ def assert_reaches(
     depsgraph: bpy.types.Depsgraph | None = None,
 ) -> None:
     """Check that a bone's tail lies on a target, both as Blender evaluates them."""
-    assert_positions_close(tail(ob, bone, depsgraph), position(target, depsgraph), REACHED)
+    assert_positions_close(tail(ob, bone, depsgraph), position(target, depsgraph), TARGET_GAP)
 
 
 def assert_same_pose(
@@ -358,13 +358,13 @@ def assert_stays(ob: bpy.types.Object, *moved: bpy.types.Object) -> None:
         assert channels(ob) == channels_before
 
 
-def let_go(ob: bpy.types.Object, name: str, value: object = None) -> None:
+def release_chain(ob: bpy.types.Object, name: str, value: object = None) -> None:
     """Change a setting of the first chain of an armature, or press a button of its list."""
     if value is None:
         bpy.context.view_layer.objects.active = ob
         assert getattr(bpy.ops.pose, f"chain_ik_{name}")() == {"FINISHED"}
     else:
-        put(ob, f"chain_ik.chains[0].{name}", value)
+        set_by_path(ob, f"chain_ik.chains[0].{name}", value)
     updated()
 
 

@@ -4,13 +4,13 @@ import bpy
 import numpy as np
 
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import against_rest, give
+from tests.blender.setups.jointed_rigs import add_joint, against_rest
 from tests.helpers import Array
 
 LOW, HIGH = -0.4, 0.5
 INSIDE, BEYOND, SHORT = 0.2, 0.9, -0.9
 """Slides that a target needs: within the range, above its maximum, below its minimum."""
-READ_BACK = 1e-6
+READ_ERROR = 1e-6
 """Tolerance of slides that are read from float32 matrices, in scene units."""
 
 
@@ -23,9 +23,9 @@ def robot(
     """
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3)], name, is_connected=False)
     target, chain = rigs.follow(ob, "Bone.2", place(slide), empty=f"{name} Target", **settings)
-    give(chain, "Bone.0", "HINGE_Y")
-    give(chain, "Bone.1", "HINGE_X", x=(-120, 120))
-    give(chain, "Bone.2", "FIXED", use_slide=True, slide_min=LOW, slide_max=HIGH)
+    add_joint(chain, "Bone.0", "HINGE_Y")
+    add_joint(chain, "Bone.1", "HINGE_X", x=(-120, 120))
+    add_joint(chain, "Bone.2", "FIXED", use_slide=True, slide_min=LOW, slide_max=HIGH)
     rigs.updated()
     return ob, target, chain
 

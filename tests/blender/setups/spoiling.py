@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 
 NAN = math.nan
 BAD_FLOATS = (NAN, math.inf, 0.0)
@@ -165,8 +165,8 @@ def make_scene(kind: str) -> None:
     settings = {"chain_count": 4, **KINDS[kind]}
     chain = rigs.add_chain(bad, "Bone.3", target, name="Bad", pole_target=pole, **settings)
     if kind == "joints":
-        give(chain, "Bone.1", **JOINT)
-        give(chain, "Bone.2", "BALL", **SLIDE)
+        add_joint(chain, "Bone.1", **JOINT)
+        add_joint(chain, "Bone.2", "BALL", **SLIDE)
     if kind == "gradual":
         chain.force.gravity = 1.0
         chain.force.use_gradual = True

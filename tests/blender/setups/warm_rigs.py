@@ -88,7 +88,7 @@ def warm_up() -> None:
 
 
 @contextmanager
-def told(step: object) -> Iterator[None]:
+def report_step(step: object) -> Iterator[None]:
     """Add the step to the message of a failed assertion in the block."""
     try:
         yield
@@ -125,7 +125,7 @@ def assert_shown(actual: Shown, expected: Shown, step: object = "") -> None:
         np.testing.assert_allclose(actual[name], rows, atol=NOISE, err_msg=f"{name} {step}")
 
 
-def assert_right(limbs: Sequence[Names] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
+def assert_fresh(limbs: Sequence[Names] = (RIG, OTHER), movers: Sequence[str] = TARGETS) -> None:
     """Check that the next updates give the same poses as updates without memory.
 
     The first update is of the present state. Then one mover after the other is moved away, and at
@@ -166,7 +166,7 @@ def _reached_state(limbs: Sequence[Names], depsgraph: bpy.types.Depsgraph) -> Sh
     return shown(depsgraph)
 
 
-def assert_right_at(*frames: int, limbs: Sequence[Names] = (RIG, OTHER)) -> None:
+def assert_fresh_at(*frames: int, limbs: Sequence[Names] = (RIG, OTHER)) -> None:
     """Check that frames, played in this order, give the same poses as frames without memory."""
     for frame in frames:
         actual = _reached_state(limbs, rigs.go_to(frame))
@@ -174,7 +174,7 @@ def assert_right_at(*frames: int, limbs: Sequence[Names] = (RIG, OTHER)) -> None
         assert_shown(shown(rigs.go_to(frame)), actual, f"at frame {frame}")
 
 
-def assert_let_go(free: dict[str, tuple[float, ...]], *bones: str, rig: str = "Rig") -> None:
+def assert_restored(free: dict[str, tuple[float, ...]], *bones: str, rig: str = "Rig") -> None:
     """Check that bones have the rotation channels from before their chain first wrote them."""
     channels = rigs.rotations(named(rig))
     for bone in bones or free:

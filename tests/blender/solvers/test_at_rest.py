@@ -8,7 +8,7 @@ import pytest
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.posing.frame_solve import FrameSolve
 from tests.blender.setups import rigs
-from tests.helpers import make_rng, noted
+from tests.helpers import make_rng, record_calls
 
 # A chain that limits hold back takes up to some seconds: it tries all restarts, first and whenever
 # the memory is cleared. FORCE takes ten times as long.
@@ -267,7 +267,7 @@ def test_a_tree_that_starts_in_part_from_its_last_pose_is_at_rest_at_once(
     for tip, start in zip((1, 3), starts, strict=True):
         target = rigs.make_empty(f"Target {tip}", 3.0 * rng.normal(size=3))
         rigs.add_chain(ob, f"Bone.{tip}", target, start_from=start, use_limits=True)
-    passes = noted(monkeypatch, FrameSolve, "solved")
+    passes = record_calls(monkeypatch, FrameSolve, "solved")
     for _ in range(3):
         target.location = 3.0 * rng.normal(size=3)
         passes.clear()

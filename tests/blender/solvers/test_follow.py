@@ -179,7 +179,7 @@ def test_the_stored_pose_is_restored_with_its_location(way, value):
     rigs.change(chain, mute=False)
     rigs.change(chain.target, location=(4.0, 1.0, 2.0))
     assert np.abs(locations(ob) - start).max() > 0.5
-    rigs.let_go(ob, way, value)
+    rigs.release_chain(ob, way, value)
     np.testing.assert_allclose(locations(ob), start, atol=1e-7)
     if way != "solver":
         assert rigs.rotations(ob) == before

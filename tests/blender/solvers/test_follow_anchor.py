@@ -12,9 +12,9 @@ from blender_ik_addon.rig.batches.follow_batch import FollowBatch
 from blender_ik_addon.rig.live import live
 from tests.blender.joints.test_limits_held import LIMBS, TAIL, limit, violations
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.jointed_rigs import READ_BACK
+from tests.blender.setups.jointed_rigs import READ_ERROR
 from tests.blender.setups.selecting import select_objects
-from tests.helpers import angles_of_ways, make_rng
+from tests.helpers import make_rng, vector_angles
 
 COUNT = 6
 MAX_ERROR = 1e-6
@@ -169,7 +169,7 @@ every_limb = pytest.mark.parametrize("limb", LIMBS)
 def bend_angles(ob, depsgraph=None):
     """Return the angles between neighbouring bones, radians, shape (n - 1,)."""
     segments = np.diff(joints_of(ob, depsgraph), axis=0)
-    return angles_of_ways(segments[1:], segments[:-1])
+    return vector_angles(segments[1:], segments[:-1])
 
 
 def wander_target(target, seed=1, steps=10, size=0.5):
@@ -220,7 +220,7 @@ def test_joints_of_the_chain_count_from_the_neighbour(relative_to, use_anchor, l
         joint.kind, joint.relative_to, joint.cone_angle = "CONE", relative_to, max_bend
     rigs.updated()
     for depsgraph in wander_target(target):
-        assert bend_angles(ob, depsgraph).max() <= max_bend + 10.0 * READ_BACK
+        assert bend_angles(ob, depsgraph).max() <= max_bend + 10.0 * READ_ERROR
     chain.use_limits = False
     target.location = joints_of(ob).mean(axis=0)
     assert bend_angles(ob, rigs.updated()).max() > max_bend + 0.05

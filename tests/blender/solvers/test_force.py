@@ -15,9 +15,9 @@ from tests.blender.setups.pulled_rigs import (
     bone_lengths,
     core_chain,
     core_matrices,
-    give,
     joints_of,
     make_pulled,
+    set_forces,
 )
 from tests.blender.setups.renders import render_frames
 from tests.core.equilibrium.energies import make_forces
@@ -83,7 +83,7 @@ def test_comfort_and_limits_are_about_the_local_axes_of_bones():
 @pytest.mark.parametrize(("mode", "gain"), [("EXACT", 0.1), ("CLASSIC", 0.0), ("CLASSIC", 0.1)])
 def test_both_kinds_of_steps_give_the_pose_of_the_core(mode, gain):
     ob, target, settings = make_pulled(4, (1.0, 1.5, 1.5), **SETTINGS)
-    give(settings, force_mode=mode, force_gain=gain)
+    set_forces(settings, force_mode=mode, force_gain=gain)
     rigs.updated()
     # Blender stores the gain as float32.
     stored = settings.force.force_gain or None
@@ -94,7 +94,7 @@ def test_both_kinds_of_steps_give_the_pose_of_the_core(mode, gain):
 def test_under_uneven_scale_the_effort_is_least_in_the_world():
     """No small turn of the inner joints, with the effector in place, lowers the limb."""
     ob, target, _ = make_pulled(3, (0.9, 0.4, 1.2), gravity=5.0, stiffness_root=0.0)
-    give(ob.chain_ik.chains[0], stiffness_tip=0.0)
+    set_forces(ob.chain_ik.chains[0], stiffness_tip=0.0)
     ob.matrix_world = Matrix.Rotation(0.7, 4, "X") @ Matrix.Diagonal((1.0, 2.0, 0.6, 1.0))
     rigs.updated()
     rigs.assert_reaches(ob, "Bone.2", target)
@@ -134,7 +134,7 @@ def make_easing(count: int = 5, ease: float = 0.25, **force: object):
     ob, target, chain = make_pulled(
         count, TARGET_PLACE, stiffness_root=2.0, stiffness_tip=0.5, gravity=0.5, **force
     )
-    give(chain, ease=ease, use_gradual=True)
+    set_forces(chain, ease=ease, use_gradual=True)
     return ob, target, chain
 
 
@@ -175,7 +175,7 @@ def test_24_and_120_frames_a_second_show_the_same_motion():
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
         bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = fps, base
         ob, target, chain = make_easing(3)
-        give(chain, fastest=1.0)
+        set_forces(chain, fastest=1.0)
         key_target(target, rate)
         motions[rate] = play(ob, range(1, 2 + rate))[:: rate // 24]
     path = np.linalg.norm(np.diff(motions[120], axis=0), axis=2).sum(axis=0).max()

@@ -11,7 +11,7 @@ from blender_ik_addon.rig.planning import known_skeletons
 from blender_ik_addon.rig.planning.known_skeletons import MAX_SKELETONS, skeleton_of
 from blender_ik_addon.rig.planning.stored_text import bones_of_text
 from tests.blender.setups import rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.renders import render_frames
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import select_objects
@@ -46,7 +46,7 @@ def rig(empty_scene: None) -> None:
     arm_chain = rigs.add_chain(ob, "Bone.2", others, subtarget="Hand.0")
     arm_chain.pole_target, arm_chain.pole_subtarget = others, "Elbow.0"
     for name in ARM_BONES:
-        give(arm_chain, name, "BALL", x=(-150, 150))
+        add_joint(arm_chain, name, "BALL", x=(-150, 150))
     rigs.updated()
     select_objects(active=ob)
     bpy.ops.ed.undo_push(message="Made")

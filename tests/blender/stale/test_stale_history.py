@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs, warm_rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.selecting import select_objects
 from tests.blender.setups.warm_rigs import (
     OTHER,
     RIG,
     assert_followed,
-    assert_right,
+    assert_fresh,
     chain,
     follow,
     named,
@@ -103,12 +103,12 @@ def test_each_setting_changed_or_unset_is_used_from_the_next_update_on():
         named("Rig").scale.x = -1.0 if name == "negative_scale" else 1.0
         set_chain(**needed)
         warm_rigs.warm_up()
-        with warm_rigs.told(name):
+        with warm_rigs.report_step(name):
             assert_used(chain, name, value)
             set_chain(**{name: value})
             assert_followed([RIG, OTHER] if is_reached else [OTHER])
             if name in freed:
-                warm_rigs.assert_let_go(free, *freed[name])
+                warm_rigs.assert_restored(free, *freed[name])
             # ``property_unset`` calls no update callback and tags nothing: a script must tag.
             chain().property_unset(name)
             named("Rig").update_tag()
@@ -123,9 +123,9 @@ def test_each_value_of_a_joint_is_used_from_the_next_update_on():
     warm_rigs.make_pair()
     for name, (value, settings) in JOINTS.items():
         chain().joints.clear()
-        give(chain(), "Bone.1", **settings)
+        add_joint(chain(), "Bone.1", **settings)
         warm_rigs.warm_up()
-        with warm_rigs.told(name):
+        with warm_rigs.report_step(name):
             assert_used(lambda: chain().joints[0], name, value)
 
 
@@ -135,27 +135,27 @@ def test_keyed_settings_are_those_of_the_frame_whatever_was_shown_before():
     set_chain(pole_target=make_pole, use_rotation=True)
     for name, last in (("influence", 1.0), ("pole_angle", 2.0), ("orient_weight", 1.0)):
         rigs.key(named("Rig"), f"chain_ik.chains[0].{name}", {1: 0.0, 9: last})
-    warm_rigs.assert_right_at(5, 8, 2, 4, limbs=[OTHER])
+    warm_rigs.assert_fresh_at(5, 8, 2, 4, limbs=[OTHER])
     rigs.key(named("Other Target"), "location", {1: (1.4, 0.8, 0.9), 9: (1.0, 1.0, 1.1)})
-    warm_rigs.assert_right_at(5, 2, limbs=[OTHER])
+    warm_rigs.assert_fresh_at(5, 2, limbs=[OTHER])
 
 
 def test_keys_edited_muted_and_removed_are_new_from_the_next_frame_on():
     warm_rigs.make_pair()
     rigs.key(named("Rig"), "chain_ik.chains[0].influence", {1: 0.2, 9: 0.6})
-    warm_rigs.assert_right_at(5, 7, limbs=[OTHER])
+    warm_rigs.assert_fresh_at(5, 7, limbs=[OTHER])
     curve = rigs.curves_of(named("Rig"))[0]
     curve.keyframe_points[1].co.y = 1.0
     curve.update()
-    warm_rigs.assert_right_at(7, 9, limbs=[OTHER])
-    assert_right()
+    warm_rigs.assert_fresh_at(7, 9, limbs=[OTHER])
+    assert_fresh()
     curve.mute = True
-    warm_rigs.assert_right_at(4, limbs=[OTHER])
+    warm_rigs.assert_fresh_at(4, limbs=[OTHER])
     rigs.curves_of(named("Rig"))[0].mute = False
     named("Rig").animation_data.action = None
-    warm_rigs.assert_right_at(3, limbs=[OTHER])
+    warm_rigs.assert_fresh_at(3, limbs=[OTHER])
     chain().influence = 1.0
-    assert_right()
+    assert_fresh()
 
 
 ARM = ("Rig", "Arm.1", "Arm Target")
@@ -250,7 +250,7 @@ def swap_targets():
 
 
 def add_a_joint():
-    give(chain(), "Bone.1", "CONE", cone=12, y=(20, 40), relative_to="PARENT", stiffness_z=0.5)
+    add_joint(chain(), "Bone.1", "CONE", cone=12, y=(20, 40), relative_to="PARENT", stiffness_z=0.5)
 
 
 def change_bones(bones):
@@ -293,11 +293,11 @@ def test_undo_and_redo_of_anything_show_the_poses_of_before_and_go_on_from_them(
     redos = [("redo", number) for number in range(1, len(STEPS) + 1)]
     for way, number in (*undos, *redos, *undos):
         getattr(bpy.ops.ed, way)()
-        with warm_rigs.told(f"{way} to {number} of {[*STEPS]}"):
+        with warm_rigs.report_step(f"{way} to {number} of {[*STEPS]}"):
             warm_rigs.assert_shown(read_shown(), states[number])
             if number == len(STEPS):
                 assert_followed([], ["Other Target"])
-    assert_right()
+    assert_fresh()
 
 
 def save(path: str) -> str:
@@ -334,7 +334,7 @@ def test_files_opened_in_turn_show_their_own_rigs_of_the_same_names(tmp_path):
         assert_followed(limbs)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     warm_rigs.make_pair()
-    assert_right()
+    assert_fresh()
 
 
 def test_a_linked_duplicate_of_a_warm_rig_has_separate_plans_and_outlives_the_first():

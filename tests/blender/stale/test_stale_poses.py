@@ -52,7 +52,7 @@ def test_whatever_a_pose_depends_on_is_used_from_the_next_update_on():
     warm_rigs.pose_bone("Bone.0").location = (0.05, 0.02, 0.03)
     warm_rigs.warm_up()
     for *what, value in VALUES:
-        with warm_rigs.told((what, value)):
+        with warm_rigs.report_step((what, value)):
             before = warm_rigs.shown()["Other"]
             original = set_value(*what, value)
             np.testing.assert_array_equal(warm_rigs.shown()["Other"], before)
@@ -108,7 +108,7 @@ def test_bones_edited_are_solved_as_they_are_now():
             setattr(bones[bone], name, bones[value] if isinstance(value, str) else value)
 
         warm_rigs.edit_bones(edit)
-        with warm_rigs.told((bone, name, value)):
+        with warm_rigs.report_step((bone, name, value)):
             warm_rigs.assert_followed()
     for change in (
         lambda: warm_rigs.edit_bones(add_bone_above_all),
@@ -117,7 +117,7 @@ def test_bones_edited_are_solved_as_they_are_now():
         apply_pose_as_rest,
     ):
         change()
-        with warm_rigs.told(change):
+        with warm_rigs.report_step(change):
             warm_rigs.assert_followed()
 
 
@@ -137,7 +137,7 @@ def insert_bone(bones):
 def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_back(edit, joined):
     free = warm_rigs.make_pair()
     warm_rigs.edit_bones(edit)
-    warm_rigs.assert_right()
+    warm_rigs.assert_fresh()
     before = rigs.rotations(warm_rigs.named("Rig"))
     warm_rigs.named("Rig Target").location += warm_rigs.SHIFT
     bpy.context.view_layer.update()
@@ -146,23 +146,23 @@ def test_a_bone_that_joins_a_chain_is_driven_and_no_other_and_its_pose_is_given_
     moved = {name for name in after if after[name] != before[name]}
     assert {joined} <= moved <= {bone.name for bone in (tip, *tip.parent_recursive[:2])}
     rigs.change(warm_rigs.chain(), mute=True)
-    warm_rigs.assert_let_go({joined: free.get(joined, (1.0, 0.0, 0.0, 0.0))})
+    warm_rigs.assert_restored({joined: free.get(joined, (1.0, 0.0, 0.0, 0.0))})
 
 
 def test_a_lock_is_respected_until_it_is_removed():
     free = warm_rigs.make_pair()
     warm_rigs.pose_bone("Bone.1").lock_rotation[1] = True
-    warm_rigs.assert_right([warm_rigs.OTHER])
+    warm_rigs.assert_fresh([warm_rigs.OTHER])
     assert warm_rigs.pose_bone("Bone.1").rotation_euler[1] == pytest.approx(free["Bone.1"][1])
     tip = warm_rigs.pose_bone("Bone.2")
     tip.lock_rotation, tip.lock_rotation_w = (True, True, True), True
-    warm_rigs.assert_right([warm_rigs.OTHER])
-    warm_rigs.assert_let_go(free, "Bone.2")
+    warm_rigs.assert_fresh([warm_rigs.OTHER])
+    warm_rigs.assert_restored(free, "Bone.2")
     tip.lock_rotations_4d = False
-    warm_rigs.assert_right([warm_rigs.OTHER])
+    warm_rigs.assert_fresh([warm_rigs.OTHER])
     for bone in warm_rigs.named("Rig").pose.bones:
         bone.lock_rotation, bone.lock_rotation_w = (False, False, False), False
-    warm_rigs.assert_right()
+    warm_rigs.assert_fresh()
 
 
 def key_all() -> None:
@@ -175,21 +175,21 @@ def key_all() -> None:
 def test_keyed_chain_bones_start_from_their_frame_also_those_of_the_nla():
     warm_rigs.make_pair()
     key_all()
-    warm_rigs.assert_right_at(5, 1, 9, 5, 4)
-    warm_rigs.assert_right(movers=["Other Target"])
+    warm_rigs.assert_fresh_at(5, 1, 9, 5, 4)
+    warm_rigs.assert_fresh(movers=["Other Target"])
     strip = strip_of(warm_rigs.named("Rig"))
-    warm_rigs.assert_right_at(5, 7)
+    warm_rigs.assert_fresh_at(5, 7)
     strip.influence = 0.5
-    warm_rigs.assert_right_at(7, 3)
+    warm_rigs.assert_fresh_at(7, 3)
     rigs.key_bones(warm_rigs.named("Rig"), seed=9, frames=(1, 9))
-    warm_rigs.assert_right_at(7, 3)
+    warm_rigs.assert_fresh_at(7, 3)
     warm_rigs.named("Rig").animation_data.use_nla = False
-    warm_rigs.assert_right_at(3)
+    warm_rigs.assert_fresh_at(3)
     warm_rigs.named("Rig").animation_data.use_nla = True
     warm_rigs.named("Rig").animation_data.nla_tracks[0].mute = True
-    warm_rigs.assert_right_at(6)
+    warm_rigs.assert_fresh_at(6)
     warm_rigs.named("Rig").animation_data_clear()
-    warm_rigs.assert_right_at(4)
+    warm_rigs.assert_fresh_at(4)
 
 
 def test_a_key_of_a_chain_bone_edited_is_used_from_the_next_move_of_a_target_on():
@@ -200,10 +200,10 @@ def test_a_key_of_a_chain_bone_edited_is_used_from_the_next_move_of_a_target_on(
         curve.keyframe_points[0].co.y = 0.5
         curve.update()
     warm_rigs.named("Other Target").location.x += 0.05
-    warm_rigs.assert_right([warm_rigs.OTHER])
+    warm_rigs.assert_fresh([warm_rigs.OTHER])
     warm_rigs.named("Rig").animation_data.action = None
     warm_rigs.named("Rig Target").location.x += 0.05
-    warm_rigs.assert_right([warm_rigs.OTHER])
+    warm_rigs.assert_fresh([warm_rigs.OTHER])
 
 
 def tie_by_parent(owner, rig):
@@ -269,7 +269,7 @@ def test_what_is_tied_to_a_bone_of_another_chain_is_solved_after_it_until_it_is_
 
     def assert_right_in_place(what):
         move_to(owner, home)
-        with warm_rigs.told(what):
+        with warm_rigs.report_step(what):
             carriers = [ob.name for ob in bpy.data.objects if ob.name == "Carrier"]
             warm_rigs.assert_followed(movers=[*carriers, *movers])
 
@@ -297,7 +297,7 @@ def test_a_constraint_above_a_chain_is_seen_with_each_of_its_changes():
     for target, subtarget in (("Holder", ""), ("Other", "Bone.1"), ("Other", "Early.0")):
         constraint.target, constraint.subtarget = warm_rigs.named(target), subtarget
         for constraint.mute, constraint.influence in ((False, 1.0), (True, 1.0), (False, 0.4)):
-            with warm_rigs.told((target, subtarget, constraint.mute, constraint.influence)):
+            with warm_rigs.report_step((target, subtarget, constraint.mute, constraint.influence)):
                 warm_rigs.assert_followed(movers=("Holder", *warm_rigs.TARGETS))
     bone.constraints.remove(constraint)
     warm_rigs.assert_followed()
@@ -316,7 +316,7 @@ def test_a_chain_hung_under_bones_of_another_and_back_is_solved_in_order():
             bones["Arm.0"].parent = bones[parent] if parent else None
 
         warm_rigs.edit_bones(hang)
-        with warm_rigs.told(parent):
+        with warm_rigs.report_step(parent):
             warm_rigs.assert_followed(
                 [warm_rigs.RIG, arm, warm_rigs.OTHER], ("Rig Target", "Arm Target")
             )
@@ -326,7 +326,7 @@ def assert_follows_handle(bone: str = "Handle.1") -> None:
     warm_rigs.assert_followed([warm_rigs.OTHER], ["Other Target", "Handle"])
     tail = rigs.tail(warm_rigs.named("Rig"), "Bone.2", rigs.updated())
     expected = rigs.head(warm_rigs.named("Handle"), bone, bpy.context.view_layer.depsgraph)
-    np.testing.assert_allclose(tail, expected, atol=rigs.REACHED)
+    np.testing.assert_allclose(tail, expected, atol=rigs.TARGET_GAP)
 
 
 def test_a_target_bone_is_followed_as_it_is_also_as_part_of_a_live_chain():

@@ -19,7 +19,7 @@ from blender_ik_addon.rig.anatomy.creature_files import (
     write_creature,
 )
 from tests.blender.setups import rigs
-from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, give, joints_of
+from tests.blender.setups.pulled_rigs import bone_lengths, core_chain, joints_of, set_forces
 from tests.blender.setups.selecting import press, refusal, select_objects
 from tests.helpers import assert_positions_close
 
@@ -81,8 +81,8 @@ def test_a_file_with_curves_is_saved_as_it_was_loaded(tmp_path):
 def test_numbers_of_the_panel_are_saved_and_loaded(tmp_path):
     ob, _, chain = make_creature(solver="FORCE")
     chain.name = "Neck"
-    give(chain, stiffness_root=4.1, stiffness_tip=0.3, mass=1.7, gravity=0.2)
-    give(chain, comfort_root=np.radians(2.5), comfort_tip=np.radians(20.0))
+    set_forces(chain, stiffness_root=4.1, stiffness_tip=0.3, mass=1.7, gravity=0.2)
+    set_forces(chain, comfort_root=np.radians(2.5), comfort_tip=np.radians(20.0))
     pose = rigs.pose(ob, rigs.updated())
     path = tmp_path / "neck.json"
     assert save(filepath=str(path)) == {"FINISHED"}

@@ -8,7 +8,7 @@ from blender_ik_addon.core import JointKind
 from tests.blender.joints.test_limits_held import limit, violations
 from tests.blender.setups import jointed_rigs, rigs, scaled_rigs, tree_rigs
 from tests.blender.setups.selecting import select_objects
-from tests.core.chains import degrees_past
+from tests.core.chains import pole_error_degrees
 
 SEEDS = (1, 3)
 
@@ -160,7 +160,7 @@ def test_an_arm_bends_to_its_pole_even_if_a_chain_of_fingers_continues_it(place)
     rig.assert_reached(3e-6)
     assert chain.status.startswith("Reached"), chain.status
     joints = np.array([rigs.head(rig.ob, f"Arm.L.{i}") for i in range(4)])
-    assert degrees_past(joints, joints[-1], np.array(place)) <= np.degrees(1e-2)
+    assert pole_error_degrees(joints, joints[-1], np.array(place)) <= np.degrees(1e-2)
 
 
 NOISE = 2e-6

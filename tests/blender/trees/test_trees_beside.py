@@ -8,7 +8,7 @@ from blender_ik_addon.rig.batches import chain_batch
 from blender_ik_addon.rig.live import live
 from tests.blender.setups import jointed_rigs, rigs, tree_rigs, warm_rigs
 from tests.blender.setups.tree_rigs import Rig
-from tests.helpers import noted
+from tests.helpers import record_calls
 
 COUNT = 4
 # Channels: trees solved in the two kinds of spaces differ by the last digits of float32.
@@ -60,8 +60,8 @@ def assert_follow(crowd: list[Rig], *excluded: Rig) -> None:
 
 
 def test_only_trees_whose_targets_move_are_solved_and_written(crowd, monkeypatch):
-    solved = noted(monkeypatch, chain_batch, "SolveInputs")
-    written = noted(monkeypatch, live, "write_pose")
+    solved = record_calls(monkeypatch, chain_batch, "SolveInputs")
+    written = record_calls(monkeypatch, live, "write_pose")
     crowd[1].target("Left").location.z -= 0.1
     crowd[3].target("Right").location.z -= 0.1
     rigs.updated()
@@ -103,7 +103,7 @@ def test_targets_that_cannot_be_followed_leave_bones_that_only_they_drive_until_
         for bone, channels in rigs.rotations(rig.ob).items():
             np.testing.assert_allclose(channels, expected[bone], atol=SAME, err_msg=bone)
     with monkeypatch.context() as patch:
-        solved = noted(patch, chain_batch, "SolveInputs")
+        solved = record_calls(patch, chain_batch, "SolveInputs")
         for _ in range(2):
             rigs.tagged(crowd[0].ob)
         assert not solved
@@ -170,10 +170,10 @@ def test_bones_renamed_and_edited_in_one_of_many_trees(crowd):
 
 def test_a_range_from_the_parent_holds_a_bone_that_all_chains_share_and_is_named():
     rig = tree_rigs.make_y().follow()
-    jointed_rigs.give(rig.chain("Left"), "Trunk.1", "CONE", cone=3, relative_to="PARENT")
+    jointed_rigs.add_joint(rig.chain("Left"), "Trunk.1", "CONE", cone=3, relative_to="PARENT")
     for bone in ("Trunk.0", "Left.0", "Left.1", "Right.0", "Right.1"):
         chain = rig.chain("Right" if "Right" in bone else "Left")
-        jointed_rigs.give(chain, bone, "FIXED")
+        jointed_rigs.add_joint(chain, bone, "FIXED")
     for name in rig.tips:
         rig.target(name).location.x += 0.5
     rigs.updated()

@@ -9,7 +9,7 @@ import bpy
 from blender_ik_addon.rig.controls.control_spaces import add_space
 from blender_ik_addon.rig.reading.spec import Anchor
 from tests.blender.setups import rigs, tree_rigs
-from tests.blender.setups.jointed_rigs import give
+from tests.blender.setups.jointed_rigs import add_joint
 
 LIMB = ("Limb.0", "Limb.1", "Limb.2")
 PLACE = (0.8, 0.3, 1.6)
@@ -147,7 +147,7 @@ def locks(axes: str, bones: tuple[str, ...] = LIMB) -> Step:
 def joint(
     ob: bpy.types.Object, bone: str, kind: str = "BALL", *, of: str = "Limb", **settings: object
 ) -> Iterator[None]:
-    give(part_of(ob, of), bone, kind, **settings)
+    add_joint(part_of(ob, of), bone, kind, **settings)
     ob.update_tag()
     yield
     joints = part_of(ob, of).joints

@@ -158,4 +158,4 @@ def test_examples_of_the_page_print_what_it_says():
 def test_the_page_of_properties_and_operators_is_up_to_date(scripts):
     module = importlib.import_module("docs_reference")
     written = module.PAGE.read_text(encoding="utf-8").splitlines()
-    assert module.page().splitlines() == written, "run python3 scripts/docs_reference.py"
+    assert module.make_page().splitlines() == written, "run python3 scripts/docs_reference.py"

@@ -15,7 +15,7 @@ from blender_ik_addon.translations.catalogue import (
     translations_of,
 )
 from blender_ik_addon.translations.sentences import placeholders
-from scripts.translating.harvest import write_words
+from scripts.translating.harvest import write_catalogue
 from tests.blender.setups import rigs
 from tests.blender.words.sentences import PACKAGE, texts
 
@@ -45,7 +45,7 @@ def test_a_language_has_all_texts_with_their_names_and_ends_and_no_others(langua
     assert not [text for (_, text), phrase in words.items() if ending(text) != ending(phrase)]
     assert not [text for (_, text), phrase in words.items() if phrase != phrase.strip()]
     path = tmp_path / path_of(language).name
-    write_words(path, texts(), words)
+    write_catalogue(path, texts(), words)
     stored = path_of(language).read_text(encoding="utf-8")
     assert path.read_text(encoding="utf-8") == stored, "run scripts/translations.py"
 
@@ -106,7 +106,7 @@ def test_hints_of_drags_are_translated_one_by_one(operator):
 def test_files_are_read_as_they_are_written(tmp_path):
     words = {("*", 'a "b" \\ c\nd'): 'é "ü" \\n', (OPERATOR, "Bake"): "", (SENTENCE, "{{x}}"): "。"}
     path = tmp_path / "xx.po"
-    write_words(path, dict.fromkeys(words, "here"), words)
+    write_catalogue(path, dict.fromkeys(words, "here"), words)
     assert parse_translations(path.read_text(encoding="utf-8")) == words
     text = 'msgctxt "Operator"\nmsgid ""\n"Add "\n"Chain"\nmsgstr ""\n"Adicionar "\n"cadeia"'
     for end in ("", "\n\n#~ No longer said.\n"):

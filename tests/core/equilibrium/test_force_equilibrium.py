@@ -7,7 +7,7 @@ import pytest
 
 from blender_ik_addon import core
 from blender_ik_addon.core.algebra import rotation
-from tests.core.chains import degrees_past, unit
+from tests.core.chains import pole_error_degrees, unit
 from tests.core.equilibrium.energies import arc, energy_of, make_forces
 from tests.core.limited_rigs import K, at_rest, make_rig, targets_of
 from tests.helpers import make_rng
@@ -27,7 +27,7 @@ def free_case(seed):
     rng = make_rng(seed)
     count = int(rng.integers(3, 7))
     rig = make_rig([(K.BALL, ())] * count, rng.uniform(0.7, 1.4, count), astray=0.2, seed=seed)
-    start = rig.some_rotations(rng, 0.3)
+    start = rig.random_pose(rng, 0.3)
     forces = core.Forces(
         stiffness=rng.uniform(0.05, 2.0, count),
         masses=rng.uniform(0.0, 1.0, count),
@@ -61,7 +61,7 @@ def test_chains_with_poles_come_to_rest_in_few_steps():
         pole = make_rng(seed).normal(size=3) * rig.length
         solution = core.solve(chain, core.Goal(target, pole), FORCE)
         assert solution.status is core.Status.REACHED
-        assert np.radians(degrees_past(solution.joint_positions, target, pole)) < 1e-4
+        assert np.radians(pole_error_degrees(solution.joint_positions, target, pole)) < 1e-4
         steps.append(solution.iterations)
     assert np.median(steps) <= 12
     assert np.mean(np.array(steps) > 40) <= 0.15
@@ -137,7 +137,7 @@ def test_a_pole_that_cannot_be_met_loses_nothing_while_the_chain_settles():
         for batch, solver in ((chains, core.Solver.NEWTON), (pulled, core.Solver.FORCE))
     ]
     is_reached = np.all([end.residual < 1e-4 * rig.length for end in ends], axis=0)
-    pole_errors = [[*map(degrees_past, end.joint_positions, targets, poles)] for end in ends]
+    pole_errors = [[*map(pole_error_degrees, end.joint_positions, targets, poles)] for end in ends]
     before, after = np.array(pole_errors)
     unmet = is_reached & (before > 10.0)
     assert unmet.sum() >= 3

@@ -54,7 +54,7 @@ def random_forces(rng, chains, count):
 
 def random_starts(rig, chains, rng):
     """Return copies of the rig with random start poses inside the ranges."""
-    return rig.with_starts(np.array([rig.some_rotations(rng, 0.9) for _ in range(chains)]))
+    return rig.with_starts(np.array([rig.random_pose(rng, 0.9) for _ in range(chains)]))
 
 
 def assert_never_diverges(rig, chains, rng):
@@ -127,7 +127,7 @@ def test_a_joint_leaves_the_only_edge_that_it_presses_on(seed):
     count = int(rng.integers(2, 5))
     lengths = rng.uniform(0.7, 1.4, count)
     rig = make_rig([(K.BALL, ())] * count, lengths, astray=0.2, seed=seed)
-    chain = rig.chain(rig.some_rotations(rng, 1.5))
+    chain = rig.chain(rig.random_pose(rng, 1.5))
     low, high = np.full((count, 3), -np.inf), np.full((count, 3), np.inf)
     only = int(rng.integers(count)), int(rng.integers(3))
     low[only], high[only] = -rng.uniform(0.0, 1.5), rng.uniform(0.0, 1.5)

@@ -34,7 +34,7 @@ class Case:
         chains = Chains(starts.joint_positions, joints=joints, forces=self.forces)
         compiled = compile_chains(chains)
         self.tree, self.energy = compiled.tree, compiled.potential_energy
-        poses = np.array([self.rig.some_rotations(rng, 0.9) for _ in range(COUNT)])
+        poses = np.array([self.rig.random_pose(rng, 0.9) for _ in range(COUNT)])
         self.turn = self.tree.joints.to_turns(poses)
         self.force = rng.normal(size=(3, COUNT))
 

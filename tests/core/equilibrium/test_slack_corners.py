@@ -55,7 +55,7 @@ def test_other_starts_rarely_find_an_end_of_less_energy_and_the_nearest_one_neve
         goal = goal_at(2.0 * np.pi / 60.0 * frame)
         solution = core.solve(chain, goal, OPTIONS)
         assert solution.status is core.Status.REACHED
-        starts = [chain.joints.start_wxyz, *(rig.some_rotations(rng, 0.5) for _ in range(5))]
+        starts = [chain.joints.start_wxyz, *(rig.random_pose(rng, 0.5) for _ in range(5))]
         others = [settled_nearby(rig, chain, goal, start) for start in starts]
         energies = [
             find_energy(rig, chain, end) for end in others if end.status is core.Status.REACHED
@@ -72,7 +72,7 @@ def test_a_chain_that_stays_near_its_start_stays_in_the_pose_that_it_has_settled
     rig, chain = snake(10)
     goal = goal_at(1.0)
     for seed in range(4):
-        start = rig.some_rotations(make_rng(seed), 0.5)
+        start = rig.random_pose(make_rng(seed), 0.5)
         once = settled_nearby(rig, chain, goal, start)
         again = settled_nearby(rig, chain, goal, once.local_rotations_wxyz)
         np.testing.assert_allclose(again.joint_positions, once.joint_positions, atol=1e-5)

@@ -106,7 +106,7 @@ def poles_of(name, seed):
     """Return the kinematic tree of a rig, random turns (n, 4, B), and random poles."""
     rng, rig = make_rng(seed), RIGS[name]()
     compiled = compile_chains(rig.chains(COUNT))
-    poses = np.array([rig.some_rotations(rng, 0.9) for _ in range(COUNT)])
+    poses = np.array([rig.random_pose(rng, 0.9) for _ in range(COUNT)])
     target, position = rng.normal(size=(2, 1, 3, COUNT))
     poles = Poles(compiled.limbs, target, position, np.zeros((1, COUNT)), np.ones(COUNT))
     return compiled.tree, compiled.tree.joints.to_turns(poses), poles

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from blender_ik_addon.core import Chain, Goal, SolveOptions, Solver, Status, solve
 from tests.core import chains
 from tests.core.limited_rigs import K, X, Z, make_rig
-from tests.helpers import angles_of_ways, assert_positions_close, make_rng
+from tests.helpers import assert_positions_close, make_rng, vector_angles
 
 # Accepted distance as a share of the chain's length: ten times finer than float32 storage.
 TOLERANCE = 1e-8
@@ -200,7 +200,7 @@ def test_the_elbow_of_a_soft_limb_never_turns_faster_than_the_bound(ratio, soft)
     targets = [chains.target_at(chain, distance, direction) for distance in distances]
     options = options_for(chain, Solver.TWO_BONE, soft)
     joints = np.array([solve(chain, Goal(place), options).joint_positions for place in targets])
-    bends = angles_of_ways(*np.moveaxis(np.diff(joints, axis=1), 1, 0))
+    bends = vector_angles(*np.moveaxis(np.diff(joints, axis=1), 1, 0))
     speeds = np.abs(np.diff(bends) / np.diff(distances))
     bound = np.sqrt(chain.max_reach / (2.0 * first * second * zone))
     assert speeds.max() <= bound * (1.0 + soft)

@@ -14,7 +14,7 @@ from blender_ik_addon.core.solvers.follow import MAX_AHEAD
 from blender_ik_addon.core.solving import compiled_chains, dragging
 from tests.core.chains import POSES, lengths_of, random_frame, start_joints, uneven_lengths, unit
 from tests.core.limited_rigs import RIGS
-from tests.helpers import angles_of_ways, make_rng
+from tests.helpers import make_rng, vector_angles
 
 SEEDS = st.integers(0, 2**16)
 LEADS = st.sampled_from(list(core.Lead))
@@ -52,7 +52,7 @@ def led(points, lead):
 
 def bends_of(points):
     segments = np.diff(points, axis=0)
-    return angles_of_ways(segments[1:].swapaxes(1, -1), segments[:-1].swapaxes(1, -1))
+    return vector_angles(segments[1:].swapaxes(1, -1), segments[:-1].swapaxes(1, -1))
 
 
 def walk(points, lead, rng, step, number):

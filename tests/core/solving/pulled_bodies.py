@@ -37,7 +37,7 @@ class PullResult(NamedTuple):
         return bool(self.residual[2] < MET)
 
 
-def random_way(seed: int, least: float = 0.1, most: float = 0.9) -> Array:
+def random_offset(seed: int, least: float = 0.1, most: float = 0.9) -> Array:
     """Return an offset in a random direction, of a length between two bounds."""
     rng = make_rng(seed)
     direction = rng.normal(size=3)
@@ -54,17 +54,17 @@ def pull(person: Person, offset: npt.ArrayLike, priority: tuple[int, ...] = (0, 
 
 def pull_at(person: Person, seed: int, options: SolveOptions = NEAR) -> PullResult:
     """Pull the part of a person by a random offset, and return the result."""
-    goal = pull(person, random_way(seed))
+    goal = pull(person, random_offset(seed))
     solution = solve(person.chain, goal, options)
     local = solution.local_rotations_wxyz
     angles = angles_between(local, [1.0, 0.0, 0.0, 0.0])
     moved = np.linalg.norm(solution.joint_positions[0] - person.heads[0]) / REACH
     start_cost = float(0.5 * (angles**2).sum() + 0.5 * moved**2)
     gap = float(np.max(solution.tip_gap[:2]))
-    return PullResult(solution.residual, gap, past_ranges(person, local), start_cost)
+    return PullResult(solution.residual, gap, range_violation(person, local), start_cost)
 
 
-def past_ranges(person: Person, local: Array) -> float:
+def range_violation(person: Person, local: Array) -> float:
     """Return the radians by which the worst joint of a pose, wxyz (n, 4), is out of its range."""
     joints = person.chain.joints
     assert joints is not None
@@ -83,7 +83,7 @@ def smooth_path(person: Person, seed: int) -> Array:
     curvature = rng.uniform(-BENT, BENT)
     angles = curvature * STEP * (np.arange(STEPS) + 0.5)
     directions = np.cos(angles)[:, None] * first + np.sin(angles)[:, None] * around
-    start = person.ends[2] + random_way(seed + 100_000, 0.0, 0.6)
+    start = person.ends[2] + random_offset(seed + 100_000, 0.0, 0.6)
     path: Array = start + STEP * np.concatenate((np.zeros((1, 3)), np.cumsum(directions, axis=0)))
     return path
 

@@ -79,10 +79,10 @@ def test_a_second_priority_does_not_move_a_first_one_that_can_be_met():
     """The right hand stays at its target while the left hand is pulled, also out of reach."""
     person = make_person("hand.R", "hand.L")
     are_both_met = []
-    offsets = [pulled_bodies.random_way(seed + 50, 0.3, 1.2) for seed in range(8)]
+    offsets = [pulled_bodies.random_offset(seed + 50, 0.3, 1.2) for seed in range(8)]
     for seed, offset in enumerate((*offsets, (2.0, 0.1, 0.0), (20.0, 0.1, 0.0))):
         target = person.ends.copy()
-        target[2] += pulled_bodies.random_way(seed, 0.05, 0.2)
+        target[2] += pulled_bodies.random_offset(seed, 0.05, 0.2)
         target[3] += offset
         feet = (True, True, False, False)
         upright = np.vstack((pulled_bodies.UPRIGHT, pulled_bodies.UPRIGHT[:1]))
@@ -98,7 +98,7 @@ def test_a_second_priority_does_not_move_a_first_one_that_can_be_met():
 def test_a_pose_to_stay_near_works_as_a_start_pose(part, seed):
     """From a first pull to a second one: the start is the first pose, or ``near_wxyz`` gives it."""
     person = make_person(part)
-    offsets = 0.3 * pulled_bodies.random_way(seed), pulled_bodies.random_way(seed)
+    offsets = 0.3 * pulled_bodies.random_offset(seed), pulled_bodies.random_offset(seed)
     goals = [pulled_bodies.pull(person, offset) for offset in offsets]
     first = solve(person.chain, goals[0], pulled_bodies.NEAR)
     assert first.residual.max() < pulled_bodies.MET

@@ -12,7 +12,7 @@ from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.kinematics.aims import Aims, Poles
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core.bodies import Array, make_person
-from tests.core.solving.pulled_bodies import NEAR, pull, random_way
+from tests.core.solving.pulled_bodies import NEAR, pull, random_offset
 from tests.helpers import make_rng
 
 PERSON = make_person()
@@ -38,7 +38,7 @@ def test_first_goals_are_met_later_ones_as_far_as_possible_and_statuses_say_so()
 def test_no_small_change_that_keeps_the_feet_moves_a_hand_nearer(seed):
     """The solution is a minimum: pins and limits balance the rest of the slope."""
     person = make_person(floats=False)
-    offset = random_way(seed, 0.9, 1.6)
+    offset = random_offset(seed, 0.9, 1.6)
     goal = replace(pull(person, offset), has_tip_rotation=FREE, priority=(0, 0, 2))
     start = solve(person.chain, goal, OPTIONS)
     assert start.residual[2] > 0.1
@@ -66,7 +66,7 @@ def test_no_small_change_that_keeps_the_feet_moves_a_hand_nearer(seed):
 
 def test_the_nearest_pose_is_found_in_at_most_14_steps_for_most_goals():
     """The curvature of held goals counts: every force belongs to the output that it holds."""
-    goals = [pull(PERSON, random_way(seed, 0.1, 0.6)) for seed in range(12)]
+    goals = [pull(PERSON, random_offset(seed, 0.1, 0.6)) for seed in range(12)]
     steps = [int(np.max(solve(PERSON.chain, goal, NEAR).iterations)) for goal in goals]
     assert sum(count <= 14 for count in steps) >= 9
 
@@ -97,7 +97,7 @@ def test_goals_that_pull_follow_their_valleys_in_few_steps():
 
 def test_a_body_follows_steadily_as_a_hand_is_pulled_farther_and_farther():
     """With springs that got stiffer every round, one millimetre more led to another pose."""
-    offset = random_way(3, 1.0, 1.0)
+    offset = random_offset(3, 1.0, 1.0)
     solutions = _stretch(np.linspace(0.34, 0.38, 21)[:, None] * offset)
     assert min(solution.residual[2] for solution in solutions) > 0.1
     joints = np.array([solution.joint_positions for solution in solutions])
@@ -107,7 +107,7 @@ def test_a_body_follows_steadily_as_a_hand_is_pulled_farther_and_farther():
 
 def test_a_hand_that_takes_slightly_more_than_its_greatest_force_hardly_moves_away():
     """It still pulls with this force; a spring alone leaves a gap of 3.4 mm."""
-    offset = random_way(4, 1.0, 1.0)
+    offset = random_offset(4, 1.0, 1.0)
     held, released = _stretch(np.array((0.986, 0.988))[:, None] * offset)
     assert held.residual[2] < 1e-6
     assert 1e-3 < released.residual[2] < 3e-3
@@ -116,7 +116,7 @@ def test_a_hand_that_takes_slightly_more_than_its_greatest_force_hardly_moves_aw
 def test_goals_that_are_let_go_continue_from_the_end_of_the_first_descent():
     """From the start pose both end in other valleys, with the hips 0.11 and 0.27 m off."""
     hips = make_person("hips")
-    gaps = [solve(hips.chain, pull(hips, random_way(s)), NEAR).residual[2] for s in (3, 26)]
+    gaps = [solve(hips.chain, pull(hips, random_offset(s)), NEAR).residual[2] for s in (3, 26)]
     assert gaps[0] < 1e-5
     assert gaps[1] < 0.12
 
@@ -124,7 +124,7 @@ def test_goals_that_are_let_go_continue_from_the_end_of_the_first_descent():
 def test_after_a_long_descent_a_second_one_begins_at_the_moved_start():
     """From one pose alone both end in a valley, with the hips 0.22 and 0.32 m off."""
     hips = make_person("hips")
-    gaps = [solve(hips.chain, pull(hips, random_way(s)), NEAR).residual[2] for s in (121, 207)]
+    gaps = [solve(hips.chain, pull(hips, random_offset(s)), NEAR).residual[2] for s in (121, 207)]
     assert gaps[0] < 0.07
     assert gaps[1] < 0.03
 

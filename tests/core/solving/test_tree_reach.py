@@ -188,7 +188,7 @@ def test_tips_take_the_goal_rotations(is_free: bool) -> None:
     rng = np.random.default_rng(23)
     met = []
     for _ in range(10):
-        pose = rig.some_rotations(rng, 0.7)
+        pose = rig.random_pose(rng, 0.7)
         targets, turns = rig.posed(pose)[1], whole_turns(rig, pose)
         goal_rotations = np.array([quaternion(turns[bone]) for bone in rig.effector_bones])
         goals = Goal(targets, tip_rotation_wxyz=goal_rotations)

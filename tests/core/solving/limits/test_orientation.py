@@ -29,7 +29,7 @@ def gap_of(rig, solution, goal_rotation):
 
 def posed(rig, rng, share=0.5):
     """Return target and tip rotation of a random pose; tips at rest have the armature's axes."""
-    rotations = rig.some_rotations(rng, share)
+    rotations = rig.random_pose(rng, share)
     return rig.points(rotations)[-1], quaternion(rig.frames(rotations)[-1])
 
 

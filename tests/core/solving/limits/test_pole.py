@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Goal, Goals, SolveOptions, Solver, solve, solve_batch
-from tests.core.chains import ITERATIVE, SOLVERS, degrees_past, turned_about, unit
+from tests.core.chains import ITERATIVE, SOLVERS, pole_error_degrees, turned_about, unit
 from tests.core.limited_rigs import K, X, make_rig, worst_violation
 from tests.helpers import angles_between, make_rng
 
@@ -29,7 +29,7 @@ def legs(count, seed):
     """Yield a leg with targets, and poles in random directions around the chord."""
     rig, rng = leg(), make_rng(seed)
     for _ in range(count):
-        rotations = rig.some_rotations(rng)
+        rotations = rig.random_pose(rng)
         target = rig.points(rotations)[-1]
         pole = target / 2.0 + 2.0 * unit(np.cross(target, rng.normal(size=3)))
         yield rig, target, pole
@@ -59,7 +59,7 @@ def test_few_poles_are_followed_less_than_limits_of_the_root_allow(solver) -> No
         points = rig.points(solution.local_rotations_wxyz)
         assert np.linalg.norm(points[-1] - target) <= 1e-3
         assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
-        excesses.append(degrees_past(points, target, pole) - best)
+        excesses.append(pole_error_degrees(points, target, pole) - best)
     assert sum(excess > BEST for excess in excesses) <= count, np.round(np.sort(excesses)[-8:], 1)
     assert max(excesses) <= worst
 
@@ -72,10 +72,10 @@ def test_a_pole_angle_turns_the_side_and_a_flip_turns_it_over(solver):
     for angle in (-2.0, 0.7):
         solution = solve(rig.chain(), Goal(target, pole, angle), options)
         turned = turned_about(unit(target), angle) @ pole
-        assert degrees_past(rig.points(solution.local_rotations_wxyz), target, turned) <= BEST
+        assert pole_error_degrees(rig.points(solution.local_rotations_wxyz), target, turned) <= BEST
     solution = solve(rig.chain(), Goal(target, pole), replace(options, use_flip_bend=True))
     assert solution.residual <= 1e-5
-    assert degrees_past(rig.points(solution.local_rotations_wxyz), target, -pole) <= BEST
+    assert pole_error_degrees(rig.points(solution.local_rotations_wxyz), target, -pole) <= BEST
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -88,7 +88,7 @@ def test_a_straight_limb_bends_to_its_bend_direction(
     chain = replace(rig.chain(), bend_direction=np.array(direction))
     target = np.array([0.0, 0.9 * count, 0.0])
     solution = solve(chain, Goal(target), SolveOptions(solver, tolerance=1e-6))
-    assert degrees_past(solution.joint_positions, target, np.array(direction)) <= BEST
+    assert pole_error_degrees(solution.joint_positions, target, np.array(direction)) <= BEST
 
 
 STIFFNESS = (0.0, 0.3, 0.6, 0.9, 0.99)

@@ -15,7 +15,7 @@ from tests.blender.setups.saved_rigs import linked
 @pytest.mark.parametrize("is_live", [True, False])
 def test_limits_that_play_or_change_are_drawn_again(seen, is_live):
     ob, _ = rigs.make_arm(REACHABLE)
-    joint = jointed_rigs.give(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
+    joint = jointed_rigs.add_joint(ob.chain_ik.chains[0], "Bone.0", "CONE", cone=80.0)
     bone = ob.pose.bones["Bone.1"]
     bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
     bpy.context.view_layer.objects.active = ob

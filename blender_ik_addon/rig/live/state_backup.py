@@ -21,7 +21,7 @@ PropertyValues = dict[tuple[str, int], Any]
 
 
 @dataclass(frozen=True)
-class Standing:
+class StateBackup:
     """The state that playing frames changes permanently.
 
     Attributes:
@@ -35,7 +35,7 @@ class Standing:
     poses: tuple[tuple[bpy.types.Object, BulkChannels], ...]
     values: tuple[tuple[bpy.types.ID, PropertyValues], ...]
 
-    def put_back(self) -> None:
+    def restore(self) -> None:
         """Restore the state after its frame was set again; skip removed armature objects."""
         for owner, saved in self.values:
             _set_values(owner, saved)
@@ -52,7 +52,7 @@ class Standing:
                 state.chain_names = []
 
 
-def standing() -> Standing:
+def back_up_state() -> StateBackup:
     """Return a backup of the present state; call ``Memory.restart`` before frames are played."""
     graphs = dict(memory.graphs)
     rigs = {uid: state.object for graph in graphs.values() for uid, state in graph.rigs.items()}
@@ -64,7 +64,7 @@ def standing() -> Standing:
             sizes = CHANNEL_SIZES.items()
             poses.append((rig, {name: read_floats(bones, name, size) for name, size in sizes}))
     values = tuple([(owner, saved) for owner in _all_data() if (saved := _read_values(owner))])
-    return Standing(graphs, tuple(poses), values)
+    return StateBackup(graphs, tuple(poses), values)
 
 
 def _all_data() -> Iterator[bpy.types.ID]:
