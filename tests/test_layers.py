@@ -226,6 +226,15 @@ FOLDERS = ("blender_ik_addon", "scripts", "tests")
 
 MOST_LINES_OF_FUNCTION = 60
 MOST_LINES_OF_FILE = 450
+
+
+def test_no_two_classes_of_the_package_have_one_name():
+    sources = [file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py")]
+    names = re.findall(r"^class (\w+)", "\n".join(sources), flags=re.MULTILINE)
+    assert len(names) > 300
+    assert not {name for name in names if names.count(name) > 1}
+
+
 MOST_FILES_OF_FOLDER = 14
 
 # A function with too many lines, which are indented more than its first line.

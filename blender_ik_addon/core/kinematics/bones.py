@@ -70,7 +70,7 @@ class Bones(NamedTuple):
     effectors: int = 1
 
 
-class Pose(NamedTuple):
+class SweepPose(NamedTuple):
     """The pose of bones: heads and then effectors, local rotations, orientations."""
 
     points: tuple[Vector, ...]
@@ -204,7 +204,7 @@ def pose_bones(
     rotations: tuple[Quaternion, ...],
     aims: Sequence[Vector] | None = None,
     weights: tuple[Number, ...] = (),
-) -> Pose:
+) -> SweepPose:
     """Return the pose of bones, posed one after the other from the roots.
 
     Aims are the goals of all points. Each bone turns toward them as far as its joint allows, after
@@ -242,7 +242,7 @@ def pose_bones(
             else:
                 along = matrices.transform(frame, segment)
             points[end] = add(head, along)
-    return Pose(tuple(points), tuple(posed), tuple(orientations[:-1]))
+    return SweepPose(tuple(points), tuple(posed), tuple(orientations[:-1]))
 
 
 def _turn_bone(

@@ -7,10 +7,19 @@ from collections.abc import Sequence
 from ..algebra import quaternions
 from ..algebra.arithmetic import Arithmetic, Number
 from ..algebra.vectors import BONE_DIRECTION, MIN_LENGTH, ZERO, Vector, add, scale, subtract, unit
-from ..kinematics.bones import Bones, Pose, Targets, clamp_orientation, find_distance, pose_bones
+from ..kinematics.bones import (
+    Bones,
+    SweepPose,
+    Targets,
+    clamp_orientation,
+    find_distance,
+    pose_bones,
+)
 
 
-def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pose, Number]:
+def step(
+    m: Arithmetic, chain: Bones, pose: SweepPose, targets: Targets
+) -> tuple[SweepPose, Number]:
     """Return the pose after one iteration, and the distance left to the targets.
 
     Poses of chains of free joints have points only, no rotations.
@@ -27,7 +36,7 @@ def step(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> tuple[Pos
     else:
         lengths = [bone.length for bone in chain.bones]
         inward = lay_segments(m, targets.places[0], pose.points[::-1], lengths[::-1])
-        pose = Pose(lay_segments(m, pose.points[0], inward[::-1], lengths))
+        pose = SweepPose(lay_segments(m, pose.points[0], inward[::-1], lengths))
     return pose, find_distance(m, pose.points, targets)
 
 
@@ -53,7 +62,9 @@ def lay_segments(
     return tuple(placed)
 
 
-def _place_bones_inward(m: Arithmetic, chain: Bones, pose: Pose, targets: Targets) -> list[Vector]:
+def _place_bones_inward(
+    m: Arithmetic, chain: Bones, pose: SweepPose, targets: Targets
+) -> list[Vector]:
     """Return points of bones after the sweep inward, as joints allow, tips first; roots stay."""
     bones, count = chain.bones, len(chain.bones)
     points = [*pose.points[:count], *targets.places]

@@ -27,7 +27,7 @@ from ..algebra.vectors import (
     unit,
 )
 from ..algebra.vectors import choose as choose_vector
-from ..kinematics.bones import Bone, Bones, Pose, clamp_orientation
+from ..kinematics.bones import Bone, Bones, SweepPose, clamp_orientation
 
 # Exponent beyond which a segment lies along its move; far below where exp() underflows.
 MAX_DRAG_EXPONENT = 300.0
@@ -49,7 +49,7 @@ Turn = Callable[[int, Vector, Vector], Vector]
 """From a bone, its vector to the joint ahead and that joint's move to the vector after it."""
 
 
-def step(m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, end: LedEnd) -> Pose:
+def step(m: Arithmetic, chain: Bones, pose: SweepPose, goal: Vector, end: LedEnd) -> SweepPose:
     """Return the pose after the led end has moved a short way and has dragged the rest.
 
     A joint at the end of its range is carried by the bone ahead of it. The first joint of a chain
@@ -93,8 +93,8 @@ def drag_segment(m: Arithmetic, way: Vector, move: Vector, length: Number) -> Ve
 
 
 def _turn_bones(
-    m: Arithmetic, chain: Bones, pose: Pose, goal: Vector, end: LedEnd, turn: Turn
-) -> Pose:
+    m: Arithmetic, chain: Bones, pose: SweepPose, goal: Vector, end: LedEnd, turn: Turn
+) -> SweepPose:
     """Turn bones one after the other, from the led end on; the bone ahead limits each of them."""
     count, is_tip = len(chain.bones), end.is_tip
     points, orientations = [goal], []
@@ -120,7 +120,7 @@ def _turn_bones(
             ahead = new
         points.append(subtract(points[-1], new))
     order = -1 if is_tip else 1
-    return Pose(tuple(points[::order]), orientations=tuple(orientations[::order]))
+    return SweepPose(tuple(points[::order]), orientations=tuple(orientations[::order]))
 
 
 def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, length: Number, ahead: Vector) -> Vector:
@@ -141,7 +141,9 @@ def _hold_in_cone(m: Arithmetic, joint: Bone, way: Vector, length: Number, ahead
     return choose_vector(m, is_beyond, scale(edge, m.divide(length, norm(m, edge))), way)
 
 
-def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, end: LedEnd) -> Pose:
+def _hold_back(
+    m: Arithmetic, chain: Bones, pose: SweepPose, dragged: SweepPose, end: LedEnd
+) -> SweepPose:
     """Return the pose after a step, or only part of the step if a joint would run ahead too far.
 
     Where no bone turns, every joint moves as the led end does. So there is always such a part.
@@ -172,6 +174,6 @@ def _hold_back(m: Arithmetic, chain: Bones, pose: Pose, dragged: Pose, end: LedE
     for before, after in zip(pose.points, partly.points, strict=True):
         moved = subtract(after, before)
         is_ahead = is_ahead | (dot(moved, moved) > MAX_AHEAD**2 * square)
-    shifted = Pose(tuple(add(point, move) for point in pose.points), (), pose.orientations)
-    held_back: Pose = choose(fraction >= 1.0, dragged, choose(is_ahead, shifted, partly))
+    shifted = SweepPose(tuple(add(point, move) for point in pose.points), (), pose.orientations)
+    held_back: SweepPose = choose(fraction >= 1.0, dragged, choose(is_ahead, shifted, partly))
     return held_back

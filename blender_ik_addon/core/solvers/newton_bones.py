@@ -11,7 +11,7 @@ from ..algebra.arithmetic import FLOATS, Arithmetic
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import ZERO, Vector, add, cross, dot, norm, scale, subtract, unit
 from ..kinematics import limit_edges, swing_twist
-from ..kinematics.bones import FRAME_AXES, Bones, Pose, find_zero, pose_bones
+from ..kinematics.bones import FRAME_AXES, Bones, SweepPose, find_zero, pose_bones
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY
 from ..kinematics.swing_twist import SwingTwist
 from . import newton_joints
@@ -64,7 +64,7 @@ class BonesState(NamedTuple):
     Also the weighted angle past the side, and its gradient by the mean inner joint, or zero.
     """
 
-    pose: Pose
+    pose: SweepPose
     swing_twists: tuple[SwingTwist | None, ...]
     active: Edges
     past_side: float = 0.0

@@ -12,7 +12,7 @@ import numpy as np
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Number
 from ..algebra.nested import Nested, choose, split
 from ..algebra.vectors import Vector, add, norm, scale, subtract
-from ..kinematics.bones import Bones, Pose, find_rotations, lay_bones, pose_bones
+from ..kinematics.bones import Bones, SweepPose, find_rotations, lay_bones, pose_bones
 from ..model.options import Lead
 from ..solvers import follow
 from ..solvers.follow import LedEnd, drag_segment
@@ -55,7 +55,7 @@ def drag_points(drag: Drag, points: Array, goal: Array, max_bend: Array | float 
 
     def run(m: Arithmetic, _: None, joints: Nested, place: Nested) -> Nested:
         lengths = [norm(m, subtract(end, head)) for head, end in pairwise(joints)]
-        pose = _drag_pose(m, drag, lay_bones(joints, lengths, bends), Pose(joints), place)
+        pose = _drag_pose(m, drag, lay_bones(joints, lengths, bends), SweepPose(joints), place)
         return (pose.points,)
 
     dragged: Array = run_chains(drag.m, run, None, points, goal)[0]
@@ -74,7 +74,7 @@ def drag_joints(
     """
     reference_end = -1 if drag.is_by_tip != drag.is_anchored else 0
 
-    def place(pose: Pose, point: Vector) -> Pose:
+    def place(pose: SweepPose, point: Vector) -> SweepPose:
         offset = subtract(point, pose.points[reference_end])
         return pose._replace(points=tuple(add(joint, offset) for joint in pose.points))
 
@@ -91,7 +91,7 @@ def drag_joints(
     return points, turned
 
 
-def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: Pose, goal: Vector) -> Pose:
+def _drag_pose(m: Arithmetic, drag: Drag, chain: Bones, pose: SweepPose, goal: Vector) -> SweepPose:
     """Return the pose after one end has been led straight to a goal."""
     end, other = (-1, 0) if drag.is_by_tip else (0, -1)
     led_end = LedEnd(drag.is_by_tip)

@@ -6,7 +6,7 @@ from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Counts, Numb
 from ..algebra.nested import Nested
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector
-from ..kinematics.bones import Bones, Pose, Targets, find_distance, lay_bones, pose_bones
+from ..kinematics.bones import Bones, SweepPose, Targets, find_distance, lay_bones, pose_bones
 from ..model.options import Solver
 from ..solvers import ccd, fabrik
 from .iteration import Method, Progress, Work, iterate, run_chains
@@ -33,7 +33,7 @@ def sweep_points(
     if solver is Solver.CCD:
         zero = 0.0 * points[0][0]
         rotations = ((zero + 1.0, zero, zero, zero),) * len(lengths)
-    chain, pose = lay_bones(points, lengths), Pose(points, rotations)
+    chain, pose = lay_bones(points, lengths), SweepPose(points, rotations)
     pose, used = sweep_bones(m, solver, chain, pose, Targets((target,)), tolerance, cap)
     return pose.points, used
 
@@ -69,11 +69,11 @@ def sweep_bones(
     m: Arithmetic,
     solver: Solver,
     chain: Bones,
-    pose: Pose,
+    pose: SweepPose,
     targets: Targets,
     tolerance: Number,
     cap: Number,
-) -> tuple[Pose, Number]:
+) -> tuple[SweepPose, Number]:
     """Return the pose after sweeps, and the iterations used."""
     work, error = Work(chain, targets, tolerance, cap), find_distance(m, pose.points, targets)
     if solver is Solver.FABRIK:
