@@ -10,10 +10,14 @@ from bpy.app.handlers import persistent
 Handler = Callable[..., None]
 
 
+def is_foreign(handler: Handler) -> bool:
+    """Return whether a script or another add-on has added a handler."""
+    return not f"{getattr(handler, '__module__', '')}.".startswith(f"{__package__}.")
+
+
 def has_others(handlers: Iterable[Handler]) -> bool:
     """Return whether scripts or other add-ons have added handlers of an event."""
-    modules = (str(getattr(handler, "__module__", "")) for handler in handlers)
-    return not all(f"{module}.".startswith(f"{__package__}.") for module in modules)
+    return any(map(is_foreign, handlers))
 
 
 def make_handler_registration(

@@ -9,7 +9,7 @@ from typing import Literal
 
 import bpy
 
-from .events import Handler, has_others, make_handler_registration
+from .events import Handler, has_others, is_foreign, make_handler_registration
 from .properties.compared.comparison_results import last_comparison
 from .properties.file_format import mark, upgrade
 from .properties.records import sync_anchors
@@ -122,14 +122,19 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = 
 
 
 def _move_around_others(handlers: list[Handler], first: Handler, last: Handler) -> bool:
-    """Move two handlers before and after all others; return whether ``first`` was first already.
+    """Move two handlers before and after those of others; return whether ``first`` was already.
 
-    Blender is calling ``first``; it continues with the handler after it.
+    Blender is calling ``first``. The handlers called so far keep their number, so it continues with
+    the right one. Handlers of this extension keep their order: the overlay's must see an update
+    before chains add to it.
     """
-    is_first = handlers[0] is first
-    if not is_first or handlers[-1] is not last:
-        handlers[:] = [first, *[one for one in handlers if one not in (first, last)], last]
-    return is_first
+    place = handlers.index(first)
+    foreign = [handler for handler in handlers[:place] if is_foreign(handler)]
+    if foreign or handlers[-1] is not last:
+        before = [handler for handler in handlers[:place] if handler not in foreign]
+        after = [handler for handler in handlers[place + 1 :] if handler is not last]
+        handlers[:] = [*before, first, *foreign, *after, last]
+    return not foreign
 
 
 def _evaluate(

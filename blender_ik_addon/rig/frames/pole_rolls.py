@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...core import Goals, SolveOptions
@@ -14,15 +16,15 @@ from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 
 
-def find_pole_rolls(
+def roll_straight_limbs(
     frames: ChainFrames,
     start: ChainPoses,
     solved: ChainPoses,
     goals: Goals,
     options: SolveOptions,
     chain: int,
-) -> Array:
-    """Return rotations (B, 3, 3) that roll the first bones of straight limbs to face their poles.
+) -> ChainPoses:
+    """Return solved poses with the first bones of straight limbs rolled to face their poles.
 
     A straight limb has no side that a solve could turn toward the pole, so its roll is rounding
     error. A chain that is solved by itself turns its start pose as a whole; the same turn gives the
@@ -38,6 +40,31 @@ def find_pole_rolls(
 
     Source: derived for this project, tested in tests/blender/trees/test_trees.py.
     """
+    limb = frames.hanging.limb(chain)
+    points = solved.joints[:, [*limb, frames.hanging.count + chain]]
+    reach = np.linalg.norm(np.diff(points, axis=1), axis=2).sum(axis=1)
+    straightness = _straightness(points[:, -1] - points[:, 0], reach)
+    rows = np.flatnonzero(straightness)
+    if not rows.size:
+        return solved
+    matrices = solved.matrices.copy()
+    inputs = frames.take(rows), start.take(rows), solved.take(rows)
+    rolls, axes = _find_rolls(*inputs, goals.take(rows), options.take(rows), chain)
+    rolls = rolls * straightness[rows]
+    turns = rotation.quaternion_from_axis_angle(np.column_stack((rolls, axes)))
+    matrices[rows, limb[0]] = rotation.matrix_from_quaternion(turns) @ matrices[rows, limb[0]]
+    return replace(solved, matrices=matrices)
+
+
+def _find_rolls(
+    frames: ChainFrames,
+    start: ChainPoses,
+    solved: ChainPoses,
+    goals: Goals,
+    options: SolveOptions,
+    chain: int,
+) -> tuple[Array, Array]:
+    """Return the rolls (B,) of first bones to their poles in radians, and their axes (B, 3)."""
     assert goals.pole_position is not None
     limb = frames.hanging.limb(chain)
     first, rows = limb[0], [*limb, frames.hanging.count + chain]
@@ -59,9 +86,7 @@ def find_pole_rolls(
     size = np.linalg.norm(ends[:, 1], axis=1, keepdims=True)
     axis = ends[:, 1] / np.maximum(size, MIN_LENGTH)
     sine = (axis * np.cross(normal, goal_normal)).sum(axis=1)
-    roll = np.arctan2(sine, (normal * goal_normal).sum(axis=1)) * _straightness(end, reach)
-    turns = rotation.quaternion_from_axis_angle(np.column_stack((roll, axis)))
-    return rotation.matrix_from_quaternion(turns)
+    return np.arctan2(sine, (normal * goal_normal).sum(axis=1)), axis
 
 
 def _straightness(end: Array, reach: Array) -> Array:

@@ -23,7 +23,7 @@ from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..frames.framing import build_frames
 from ..frames.places import Places
-from ..frames.pole_rolls import find_pole_rolls
+from ..frames.pole_rolls import roll_straight_limbs
 from ..frames.tip_goals import TipGoals, add_tip_turns
 from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.checks import check_segments
@@ -240,15 +240,12 @@ class FrameSolve:
         keeps_roll = ~self._levers.any(axis=(0, 2))
         if posing.tips is not None:
             keeps_roll[[hang.carriers[chain] for chain in posing.tips.chains]] = True
-        matrices = poses.matrices.copy()
+        goals, options, faced = posing.goals, posing.options, poses
         for chain in self.settings.first.poled_chains:
             first, *others = hang.limb(chain)
             if inputs.is_followed[chain] and others and not keeps_roll[first]:
-                goals, options = posing.goals, posing.options
-                roll = find_pole_rolls(frames, posing.start, poses, goals, options, chain)
-                matrices[:, first] = roll @ matrices[:, first]
+                faced = roll_straight_limbs(frames, posing.start, faced, goals, options, chain)
             keeps_roll[first] |= inputs.is_followed[chain]
-        faced = replace(poses, matrices=matrices)
         rolled = frames.rolled(posing.start, faced, self._levers[inputs.rows], keeps_roll)
         gaps = np.abs(rolled.joints - poses.joints)[:, hang.count :].max(axis=(1, 2))
         unmoved = np.flatnonzero(gaps <= AGREES * frames.lengths(posing.start).max(axis=1))
