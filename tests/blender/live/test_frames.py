@@ -149,6 +149,9 @@ def test_what_handlers_of_others_move_is_followed_in_the_same_update(event, plac
         gaps = [read(rigs.change(leader, location=place)) for place in SWING.values()]
     handlers.remove(follow_leader)
     assert max(gaps) < rigs.TARGET_GAP
+    modules = [handler.__module__.rpartition(".")[2] for handler in handlers]
+    # The overlay must see an update before chains add to it.
+    assert modules.index("overlay_cache") < modules.index("handlers")
 
 
 def test_handlers_of_others_find_the_pose_of_their_frame_in_channels_and_evaluated():
