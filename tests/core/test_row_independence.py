@@ -159,9 +159,10 @@ def test_options_per_unit_are_options_with_other_distances():
     assert same == replace(options, iterations=3)
 
 
-def test_an_empty_batch_has_no_solutions():
-    solutions = core.solve_batch(core.Chains(np.zeros((0, 3, 3))), core.Goals(np.zeros((0, 3))))
-    assert len(solutions) == 0
+@pytest.mark.parametrize("solver", core.Solver)
+def test_an_empty_batch_has_no_solutions(solver):
+    batch = core.Chains(np.zeros((0, 3, 3))), core.Goals(np.zeros((0, 3)))
+    assert len(core.solve_batch(*batch, core.SolveOptions(solver=solver))) == 0
 
 
 # Rig, solver, seed, pole: for some of these targets and poles two poses are equally good, and the
