@@ -107,9 +107,15 @@ def bend_to_side(first: Array, second: Array, side: Array) -> tuple[Array, Array
         return None
     normal = np.cross(chord, offset)
     angle = np.arctan2((normal * across).sum(axis=-1), (offset * across).sum(axis=-1))
-    angle = (angle * (1.0 - smoothstep(ARRAYS, bend, STRAIGHT_ANGLE, BENT_ANGLE)))[..., None]
+    angle = (angle * straightness(bend))[..., None]
     shift = offset - np.cos(angle) * offset - np.sin(angle) * normal
     return first - shift, second + shift
+
+
+def straightness(bend: Array) -> Array:
+    """Return 1 for straight limbs and 0 for bent ones, by the angles between two segments."""
+    share: Array = 1.0 - smoothstep(ARRAYS, bend, STRAIGHT_ANGLE, BENT_ANGLE)
+    return share
 
 
 def _reject(vectors: Array, axes: Array) -> Array:

@@ -9,9 +9,9 @@ import numpy as np
 from ...core import Goals, SolveOptions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import ARRAYS, Array
-from ...core.algebra.vectors import MIN_LENGTH, smoothstep
+from ...core.algebra.vectors import MIN_LENGTH
 from ...core.kinematics.bend_plane import Pole, find_bend, plan_bend
-from .bend_sides import BENT_ANGLE, STRAIGHT_ANGLE
+from .bend_sides import straightness
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 
@@ -40,58 +40,52 @@ def roll_straight_limbs(
 
     Source: derived for this project, tested in tests/blender/trees/test_trees.py.
     """
+    assert goals.pole_position is not None
     limb = frames.hanging.limb(chain)
-    points = solved.joints[:, [*limb, frames.hanging.count + chain]]
+    first, path = limb[0], [*limb, frames.hanging.count + chain]
+    points = solved.joints[:, path] - solved.joints[:, [first]]
     reach = np.linalg.norm(np.diff(points, axis=1), axis=2).sum(axis=1)
-    straightness = _straightness(points[:, -1] - points[:, 0], reach)
-    rows = np.flatnonzero(straightness)
+    # The angle of two bones of one length whose ends are that far apart.
+    gap = np.maximum(0.0, 1.0 - np.linalg.norm(points[:, -1], axis=1) / reach)
+    shares = straightness(np.sqrt(8.0 * gap))
+    rows = np.flatnonzero(shares)
     if not rows.size:
         return solved
-    matrices = solved.matrices.copy()
-    inputs = frames.take(rows), start.take(rows), solved.take(rows)
-    rolls, axes = _find_rolls(*inputs, goals.take(rows), options.take(rows), chain)
-    rolls = rolls * straightness[rows]
+    count = len(shares)
+    angle = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:2])
+    flip = np.where(np.broadcast_to(options.use_flip_bend, count), np.pi, 0.0)
+    position = goals.pole_position[:, chain] - solved.joints[:, first]
+    pole = Pole(True, position[rows].T, (angle[:, chain] + flip)[rows], options.keeps_start)
+    limbs = start.joints[rows][:, path] - start.joints[rows][:, [first]]
+    hint = frames.natural_sides(start)[rows, first]
+    normals, goal_normals = _find_normals(limbs, hint, points[rows, -1], reach[rows], pole)
+    before, after = start.matrices[rows, first], solved.matrices[rows, first]
+    normals = (after @ np.linalg.pinv(before) @ normals[..., None])[..., 0]
+    # A turn about its own line moves no joint of a straight limb.
+    axes = points[rows, 1]
+    axes = axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), MIN_LENGTH)
+    sines = (axes * np.cross(normals, goal_normals)).sum(axis=1)
+    rolls = shares[rows] * np.arctan2(sines, (normals * goal_normals).sum(axis=1))
     turns = rotation.quaternion_from_axis_angle(np.column_stack((rolls, axes)))
-    matrices[rows, limb[0]] = rotation.matrix_from_quaternion(turns) @ matrices[rows, limb[0]]
+    matrices = solved.matrices.copy()
+    matrices[rows, first] = rotation.matrix_from_quaternion(turns) @ after
     return replace(solved, matrices=matrices)
 
 
-def _find_rolls(
-    frames: ChainFrames,
-    start: ChainPoses,
-    solved: ChainPoses,
-    goals: Goals,
-    options: SolveOptions,
-    chain: int,
+def _find_normals(
+    limbs: Array, hint: Array, end: Array, reach: Array, pole: Pole
 ) -> tuple[Array, Array]:
-    """Return the rolls (B,) of first bones to their poles in radians, and their axes (B, 3)."""
-    assert goals.pole_position is not None
-    limb = frames.hanging.limb(chain)
-    first, rows = limb[0], [*limb, frames.hanging.count + chain]
-    starts, ends = (pose.joints[:, rows] - pose.joints[:, rows[:1]] for pose in (start, solved))
-    points, end = starts.transpose(1, 2, 0), ends[:, -1]
-    reach = np.linalg.norm(np.diff(ends, axis=1), axis=2).sum(axis=1)
-    hint = frames.natural_sides(start)[:, first].T
+    """Return normals of the planes that limbs bend in, (B, 3): of start poses, and for poles.
+
+    Args:
+        limbs: Joints of start poses relative to the limbs' roots, shape (B, n, 3).
+        hint: Sides that straight limbs bend to, shape (B, 3).
+        end: Ends of solved limbs, relative to their roots, shape (B, 3).
+        reach: Lengths of the limbs, shape (B,).
+        pole: Poles relative to the limbs' roots.
+    """
+    points = limbs.transpose(1, 2, 0)
     inner = points[1:-1].mean(axis=0)
-    chord, side, _ = find_bend(ARRAYS, points[1], points[-1], inner, reach, hint)
-    position = goals.pole_position[:, chain] - solved.joints[:, first]
-    angle = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:2])
-    angle = angle[:, chain] + np.where(options.use_flip_bend, np.pi, 0.0)
-    pole = Pole(True, position.T, angle, options.keeps_start)
-    goal_normal = np.array(plan_bend(ARRAYS, chord, side, reach, end.T, pole).normal).T
-    start_axes, solved_axes = (pose.matrices[:, first] for pose in (start, solved))
-    start_normal = np.cross(np.array(chord), np.array(side), axis=0).T[..., None]
-    normal = (solved_axes @ np.linalg.pinv(start_axes) @ start_normal)[..., 0]
-    # A turn about its own line moves no joint of a straight limb.
-    size = np.linalg.norm(ends[:, 1], axis=1, keepdims=True)
-    axis = ends[:, 1] / np.maximum(size, MIN_LENGTH)
-    sine = (axis * np.cross(normal, goal_normal)).sum(axis=1)
-    return np.arctan2(sine, (normal * goal_normal).sum(axis=1)), axis
-
-
-def _straightness(end: Array, reach: Array) -> Array:
-    """Return 1 for straight limbs and 0 for bent ones, (B,), from their ends (B, 3)."""
-    # The angle by which two bones of one length are bent.
-    bend = np.sqrt(8.0 * np.maximum(0.0, 1.0 - np.linalg.norm(end, axis=1) / reach))
-    share: Array = 1.0 - smoothstep(ARRAYS, bend, STRAIGHT_ANGLE, BENT_ANGLE)
-    return share
+    chord, side, _ = find_bend(ARRAYS, points[1], points[-1], inner, reach, hint.T)
+    plan = plan_bend(ARRAYS, chord, side, reach, end.T, pole)
+    return np.cross(np.array(chord), np.array(side), axis=0).T, np.array(plan.normal).T
