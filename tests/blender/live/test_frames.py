@@ -4,6 +4,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.rig.keying.playing import preserve_frame
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import read_by, strip_of
 from tests.blender.setups.renders import reading_engine, render_frames
@@ -325,3 +326,14 @@ def test_scene_strips_render_what_chains_do(tmp_path):
         shot.render.engine = before
     assert sorted(gaps) == list(range(RENDERED[0], RENDERED[1] + 1))
     np.testing.assert_allclose(list(gaps.values()), 0.0, atol=rigs.TARGET_GAP)
+
+
+def test_a_removed_armature_keeps_no_other_from_being_restored_after_frames_were_played():
+    removed, _ = rigs.make_arm()
+    ob, _ = rigs.make_arm(name="Other")
+    rigs.change(ob.chain_ik.chains[0], mute=True)
+    before = rigs.rotations(ob)
+    with preserve_frame(bpy.context.scene, is_reading=True):
+        bpy.data.objects.remove(removed)
+        ob.pose.bones["Bone.0"].rotation_quaternion = (0.0, 1.0, 0.0, 0.0)
+    assert rigs.rotations(ob) == before
