@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .arithmetic import Arithmetic, Number
 from .vectors import Vector, cross, dot, norm, reject, scale
 
@@ -73,3 +75,21 @@ def solve_positive(system: tuple[Number, ...], right: Vector) -> Vector:
     z = (c - by_z * a - after * b) / (zz - by_z * xz - after * yz)
     y = (b - yz * z) / yy
     return (a - xy * y - xz * z) / xx, y, z
+
+
+def solve_definite(
+    lower: Sequence[Sequence[Number]], right: Sequence[Number]
+) -> tuple[Number, ...]:
+    """Return x of A x = b as ``solve_positive``, for an A of any size, given by its lower half."""
+    rows, values, size = [list(row) for row in lower], list(right), len(right)
+    for pivot in range(size):
+        for row in range(pivot + 1, size):
+            share = rows[row][pivot] / rows[pivot][pivot]
+            for column in range(pivot + 1, row + 1):
+                rows[row][column] = rows[row][column] - share * rows[column][pivot]
+            values[row] = values[row] - share * values[pivot]
+    for row in reversed(range(size)):
+        for later in range(row + 1, size):
+            values[row] = values[row] - rows[later][row] * values[later]
+        values[row] = values[row] / rows[row][row]
+    return tuple(values)

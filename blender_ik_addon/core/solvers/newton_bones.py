@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import neg
 from typing import NamedTuple
 
 from ..algebra import matrices, quaternions
@@ -19,6 +20,8 @@ from .newton_directions import next_damping
 
 Edges = tuple[tuple[int, ...], ...]
 """For each bone, numbers of edges of its joint: 0 about X, 1 about Y, 2 about Z."""
+Multiplier = tuple[Vector, tuple[float, ...]]
+"""The pull on the effector, and those to the aims."""
 
 
 class BendSide(NamedTuple):
@@ -45,35 +48,71 @@ class BendSide(NamedTuple):
         return self.weight * math.atan2(aside, along), gradient
 
 
+class TipTurn(NamedTuple):
+    """The goal rotation of the last bone, as in ``Tips``: its inverse, and a radian's weight."""
+
+    inverse: Quaternion
+    weight: float
+
+    def measure(self, rotation: Quaternion) -> Vector:
+        """Return the weighted rotation vector from the goal to a rotation."""
+        turn = quaternions.to_vector(FLOATS, quaternions.multiply(rotation, self.inverse))
+        return scale(turn, self.weight)
+
+    @property
+    def gradients(self) -> tuple[Vector, ...]:
+        """The gradients of that vector by turns of any bone, outside frames."""
+        weight = self.weight
+        return (weight, 0.0, 0.0), (0.0, weight, 0.0), (0.0, 0.0, weight)
+
+
 class JointedBones(NamedTuple):
-    """The bones of a chain, edges of joints that are locks, not limits, and a side or None."""
+    """The bones of a chain, edges of joints that are locks, not limits, and aims or None."""
 
     chain: Bones
     locks: Edges
     side: BendSide | None = None
+    tip: TipTurn | None = None
 
-    def measure(self, state: BonesState) -> BonesState:
-        """Return a state without active edges, with the side measured; zero without a side."""
-        past, slope = (0.0, ZERO) if self.side is None else self.side.measure(state.pose.points)
-        return state._replace(active=(), past_side=past, side_slope=slope)
+    def weigh(self, weight: float) -> JointedBones:
+        """Return the bones with another weight of a radian."""
+        side = None if self.side is None else self.side._replace(weight=weight)
+        tip = None if self.tip is None else self.tip._replace(weight=weight)
+        return self._replace(side=side, tip=tip)
+
+    def restate(self, state: BonesState) -> BonesState:
+        """Return a state of bones with other aims as a state of these, without active edges."""
+        return BonesState(state.pose, state.swing_twists, (), *self.measure(state.pose))
+
+    def measure(self, pose: SweepPose) -> tuple[tuple[float, ...], Vector]:
+        """Return the weighted errors of aims, and the gradient of the side, or zero."""
+        tip = () if self.tip is None else self.tip.measure(pose.orientations[-1])
+        if self.side is None:
+            return tip, ZERO
+        angle, slope = self.side.measure(pose.points)
+        return (angle, *tip), slope
 
 
 class BonesState(NamedTuple):
     """The pose of bones, turns as swing and twist (None for free joints), and active edges.
 
-    Also the weighted angle past the side, and its gradient by the mean inner joint, or zero.
+    Also the weighted angles past the aims: one of a side, three of a tip; and the gradient of the
+    angle past the side by the mean inner joint, or zero.
     """
 
     pose: SweepPose
     swing_twists: tuple[SwingTwist | None, ...]
     active: Edges
-    past_side: float = 0.0
-    side_slope: Vector = ZERO
+    past_aims: tuple[float, ...]
+    side_slope: Vector
 
     def find_error(self, target: Vector) -> float:
-        """Return the norm of the distance from effector to target and the angle past the side."""
+        """Return the norm of the distance from effector to target and the angles past the aims."""
         x, y, z = subtract(target, self.pose.points[-1])
-        return math.sqrt(x * x + y * y + z * z + self.past_side * self.past_side)
+        square = x * x + y * y + z * z
+        for past in self.past_aims:
+            square += past * past
+        return math.sqrt(square)
 
 
 class Lever(NamedTuple):
@@ -81,8 +120,8 @@ class Lever(NamedTuple):
 
     The arm leads from the head to the effector, the frame is that of the joint's turn. The axis is
     that of a hinge, None for other joints. Blocked are orthogonal unit vectors that no turn goes
-    along. Edges are numbers and normals of the limits that the joint is on. The side gradient is
-    that of the angle past the side, by turns.
+    along. Edges are numbers and normals of the limits that the joint is on. The gradients are those
+    of the angles past the aims, by turns.
     """
 
     arm: Vector
@@ -90,14 +129,15 @@ class Lever(NamedTuple):
     axis: Vector | None
     blocked: tuple[Vector, ...]
     edges: tuple[tuple[int, Vector], ...]
-    side_gradient: Vector = ZERO
+    gradients: tuple[Vector, ...] = ()
 
 
 class _Errors(NamedTuple):
-    """The errors that a step should cancel, to_side None without a side; and the damping."""
+    """The errors that a step should cancel, how many of the last are of a tip, and the damping."""
 
     to_target: Vector
-    to_side: float | None
+    to_aims: tuple[float, ...]
+    tip_rows: int
     damping: float
 
 
@@ -113,8 +153,7 @@ def clamp_state(bones: JointedBones, turns: Sequence[Quaternion], active: Edges 
         swing_twists.append(part)
         allowed.append(turn)
     pose = pose_bones(FLOATS, bones.chain, tuple(allowed))
-    past_side, side_slope = (0.0, ZERO) if bones.side is None else bones.side.measure(pose.points)
-    return BonesState(pose, tuple(swing_twists), active, past_side, side_slope)
+    return BonesState(pose, tuple(swing_twists), active, *bones.measure(pose))
 
 
 def step(
@@ -130,9 +169,12 @@ def step(
     present, damping, levers = state
     before = present.find_error(target)
     levers = levers or _find_levers(m, bones, present)
-    to_side = None if bones.side is None else -present.past_side
-    to_target = subtract(target, present.pose.points[-1])
-    errors = _Errors(to_target, to_side, damping * before / bones.chain.reach)
+    to_target, to_aims = (
+        subtract(target, present.pose.points[-1]),
+        tuple(map(neg, present.past_aims)),
+    )
+    tip_rows = 0 if bones.tip is None else 3
+    errors = _Errors(to_target, to_aims, tip_rows, damping * before / bones.chain.reach)
     moves, active = _find_step(levers, present.active or ((),) * len(levers), errors)
     largest = newton_joints.LARGEST_TURN
     share = largest / max(largest, max(norm(m, move) for move in moves))
@@ -148,7 +190,7 @@ def step(
 
 
 def _find_levers(m: Arithmetic, bones: JointedBones, state: BonesState) -> list[Lever]:
-    points, levers, side_gradients = state.pose.points, [], _find_side_gradients(state)
+    points, levers, gradients = state.pose.points, [], _find_gradients(bones, state)
     # The last orientation is that of the parents of roots.
     orientations = (*state.pose.orientations, quaternions.IDENTITY)
     for i, (bone, locks) in enumerate(zip(bones.chain.bones, bones.locks, strict=True)):
@@ -164,8 +206,16 @@ def _find_levers(m: Arithmetic, bones: JointedBones, state: BonesState) -> list[
                 elif axis is None:
                     blocked = _block(m, blocked, normal)
         arm = subtract(points[-1], points[i])
-        levers.append(Lever(arm, frame, axis, blocked, tuple(edges), side_gradients[i]))
+        levers.append(Lever(arm, frame, axis, blocked, tuple(edges), gradients[i]))
     return levers
+
+
+def _find_gradients(bones: JointedBones, state: BonesState) -> list[tuple[Vector, ...]]:
+    """Return the gradients of the angles past the aims, for each joint."""
+    tip = () if bones.tip is None else bones.tip.gradients
+    if bones.side is None:
+        return [tip] * len(bones.chain.bones)
+    return [(side, *tip) for side in _find_side_gradients(state)]
 
 
 def _find_side_gradients(state: BonesState) -> list[Vector]:
@@ -234,11 +284,11 @@ def _hold_edges(lever: Lever, active: tuple[int, ...]) -> Lever:
     return lever._replace(blocked=blocked)
 
 
-def _turn_lever(lever: Lever, multiplier: tuple[Vector, float]) -> Vector:
-    """Return the turn that a pull on the effector, and to the side, makes."""
-    pull, side_pull = cross(lever.arm, multiplier[0]), multiplier[1]
-    if side_pull:
-        pull = add(pull, scale(lever.side_gradient, side_pull))
+def _turn_lever(lever: Lever, multiplier: Multiplier) -> Vector:
+    """Return the turn that a pull on the effector, and pulls to the aims, make."""
+    pull = cross(lever.arm, multiplier[0])
+    for gradient, aim_pull in zip(lever.gradients, multiplier[1], strict=True):
+        pull = add(pull, scale(gradient, aim_pull))
     return _project_to_axes(lever, pull)
 
 
@@ -248,7 +298,7 @@ def _project_to_axes(lever: Lever, turn: Vector) -> Vector:
 
 
 def _find_active(
-    lever: Lever, held: tuple[int, ...], move: Vector, multiplier: tuple[Vector, float]
+    lever: Lever, held: tuple[int, ...], move: Vector, multiplier: Multiplier
 ) -> tuple[int, ...]:
     """Return the active edges of the next pass, as ``newton_joints``."""
     if not lever.edges:
@@ -262,8 +312,8 @@ def _find_active(
     )
 
 
-def _solve(levers: list[Lever], errors: _Errors) -> tuple[Vector, float]:
-    """Return the pull that cancels the errors of a step, with damping as in ``newton_joints``."""
+def _solve(levers: list[Lever], errors: _Errors) -> Multiplier:
+    """Return the pulls that cancel the errors of a step, with damping as in ``newton_joints``."""
     xx = yy = zz = xy = xz = yz = 0.0
     for lever in levers:
         x, y, z = arm = lever.arm
@@ -278,19 +328,37 @@ def _solve(levers: list[Lever], errors: _Errors) -> tuple[Vector, float]:
         for x, y, z in directions:
             xx, yy, zz = xx + sign * x * x, yy + sign * y * y, zz + sign * z * z
             xy, xz, yz = xy + sign * x * y, xz + sign * x * z, yz + sign * y * z
-    coupling, square = ZERO, 0.0
-    for lever in levers if errors.to_side is not None else ():
-        turn = _project_to_axes(lever, lever.side_gradient)
-        coupling, square = add(coupling, cross(turn, lever.arm)), square + dot(turn, turn)
     trace = max(xx + yy + zz, 0.0)
-    share = newton_joints.MIN_SHARE if errors.to_side is None else newton_joints.MIN_AIMED_SHARE
-    minimum = share * (trace + square) + newton_joints.MIN_DIAGONAL
+    couplings, block = _couple_aims(levers, len(errors.to_aims))
+    squares = [block[row][row] for row in range(len(block))]
+    share = newton_joints.MIN_AIMED_SHARE if squares else newton_joints.MIN_SHARE
+    minimum = share * (trace + sum(squares)) + newton_joints.MIN_DIAGONAL
     added = max(trace / 3.0 * errors.damping, minimum)
-    system = xx + added, xy, xz, yy + added, yz, zz + added
-    pull = matrices.solve_positive(system, errors.to_target)
-    if errors.to_side is None:
-        return pull, 0.0
-    across = matrices.solve_positive(system, coupling)
-    square += max(square * errors.damping, minimum)
-    side_pull = (errors.to_side - dot(coupling, pull)) / (square - dot(coupling, across))
-    return subtract(pull, scale(across, side_pull)), side_pull
+    if not squares:
+        system = xx + added, xy, xz, yy + added, yz, zz + added
+        return matrices.solve_positive(system, errors.to_target), ()
+    if errors.tip_rows:
+        squares[-3:] = [sum(squares[-3:]) / 3.0] * 3
+    for row, square in enumerate(squares):
+        block[row][row] += max(square * errors.damping, minimum)
+    aimed = [(*coupling, *line) for coupling, line in zip(couplings, block, strict=True)]
+    lower = (xx + added,), (xy, yy + added), (xz, yz, zz + added), *aimed
+    x, y, z, *aim_pulls = matrices.solve_definite(lower, (*errors.to_target, *errors.to_aims))
+    return (x, y, z), tuple(aim_pulls)
+
+
+def _couple_aims(levers: list[Lever], count: int) -> tuple[list[Vector], list[list[float]]]:
+    """Return the blocks of a system that couple aims with the position, and with each other.
+
+    The latter has only its lower half.
+    """
+    couplings, block = [ZERO] * count, [[0.0] * count for _ in range(count)]
+    for row, line in enumerate(block):
+        coupling = ZERO
+        for lever in levers:
+            turn = _project_to_axes(lever, lever.gradients[row])
+            coupling = add(coupling, cross(turn, lever.arm))
+            for column in range(row + 1):
+                line[column] += dot(turn, lever.gradients[column])
+        couplings[row] = coupling
+    return couplings, block

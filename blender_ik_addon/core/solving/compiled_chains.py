@@ -122,7 +122,10 @@ class CompiledChains:
     def _compile_floats(self, starts: BendStarts) -> tuple[FloatChain, ...] | None:
         if not starts.runs:
             return None
-        return compile_in_floats(self.float_starts, self.tree, self.clamped_start, starts.runs[0])
+        tip_axes = self.start_posed.axes[-1]
+        return compile_in_floats(
+            self.float_starts, self.tree, self.clamped_start, tip_axes, starts.runs[0]
+        )
 
     @compile_once
     def swings(self) -> Swings:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import quaternions
+from ..algebra import quaternions, turns
 from ..algebra.arithmetic import FLOATS, Array, Counts
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
@@ -34,7 +34,7 @@ from ..model.goals import Goals
 from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions
 from ..solvers import newton_bones
-from ..solvers.newton_bones import BendSide, BonesState, JointedBones
+from ..solvers.newton_bones import BendSide, BonesState, JointedBones, TipTurn
 from ..solvers.newton_directions import FIRST_DAMPING
 from . import joint_run
 from .bend_starts import LINE_OFFSET, BendStart, FloatBendStart, bend_in_floats, is_straight
@@ -52,12 +52,14 @@ from .sweeps import MOST_SWEEPS, SWEPT, sweep_bones
 
 NEWTON = replace(joint_run.NEWTON, step=newton_bones.step)
 AIMING = replace(joint_run.AIMING, step=newton_bones.step)
+TURNING = replace(joint_run.TURNING, step=newton_bones.step)
 
 
 class FloatChain(NamedTuple):
     """A chain with joints in floats: its start pose, bones, and their start state inside ranges.
 
-    Also what it bends from, in the units of the bones, and the rotations that joints count from.
+    Also what it bends from, in the units of the bones, the rotations that joints count from, and
+    the rotation of the last bone in the start pose, which may be outside of ranges.
     """
 
     start: StartPose
@@ -65,6 +67,7 @@ class FloatChain(NamedTuple):
     start_state: BonesState
     bend_start: FloatBendStart
     zero: tuple[Quaternion, ...]
+    tip_start: Quaternion
     can_swivel: bool
 
 
@@ -93,7 +96,11 @@ class _Trial(NamedTuple):
 
 
 def compile_in_floats(
-    starts: tuple[StartPose, ...], tree: KinematicTree, start_turns: Array, run: BendStart
+    starts: tuple[StartPose, ...],
+    tree: KinematicTree,
+    start_turns: Array,
+    tip_axes: Array,
+    run: BendStart,
 ) -> tuple[FloatChain, ...] | None:
     """Return chains one by one; None if the float solver does not support them."""
     joints = tree.joints
@@ -102,6 +109,7 @@ def compile_in_floats(
     chains, result = compile_bones(tree, is_in_floats=True), []
     if not all(chain.is_rigid for chain in chains):
         return None
+    tips = turns.from_matrices(tip_axes[None])[0]
     for row, (start, chain) in enumerate(zip(starts, chains, strict=True)):
         is_lock = joints.is_held[..., row].tolist()
         locks = tuple(
@@ -110,10 +118,9 @@ def compile_in_floats(
         )
         bones = JointedBones(chain, locks)
         state = newton_bones.clamp_state(bones, to_floats(start_turns, row))
+        zero, tip_start = (to_floats(turn, row) for turn in (joints.zero, tips))
         result.append(
-            FloatChain(
-                start, bones, state, run.alone(row), to_floats(joints.zero, row), tree.can_swivel
-            )
+            FloatChain(start, bones, state, run.alone(row), zero, tip_start, tree.can_swivel)
         )
     return tuple(result)
 
@@ -126,8 +133,8 @@ def solve_joints_in_floats(
     A warm start of None is the start pose.
     """
     tasks = list(make_float_tasks(goals, options, len(chains)))
-    is_blended = tasks[0].pole is not None and options.orient_weight < 1.0
-    if is_blended or tasks[0].tip is not None or tasks[0].soft_distance is not None:
+    has_aims = tasks[0].pole is not None or tasks[0].tip is not None
+    if (has_aims and options.orient_weight < 1.0) or tasks[0].soft_distance is not None:
         return [], [(np.arange(len(chains)), None)]
     trials = [_try_in_floats(*inputs, options.solver) for inputs in zip(chains, tasks, strict=True)]
     arrived, warm, cold = (
@@ -156,14 +163,21 @@ def _pose(chain: FloatChain, task: Task, trial: _Trial) -> SolvedChain:
     outcome = measure_outcome(m, start, task, joints[-1], trial.is_too_far, is_too_near)
     zeros = zip(chain.zero, trial.state.pose.rotations, strict=True)
     turned = [quaternions.multiply(zero, turn) for zero, turn in zeros]
+    tip = _find_tip_turn(chain, task)
     return SolvedChain(
-        np.array(joints), quaternions.IDENTITY, outcome[0], trial.iterations, outcome[1], turned
+        np.array(joints),
+        quaternions.IDENTITY,
+        outcome[0],
+        trial.iterations,
+        outcome[1],
+        turned,
+        0.0 if tip is None else norm(m, tip.measure(trial.state.pose.orientations[-1])),
     )
 
 
 def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
-    """Bend or sweep a chain toward its target, and bend it to the side of its pole."""
-    start, reach = chain.start, chain.bones.chain.reach
+    """Bend or sweep a chain toward its target, to the side of its pole, and turn its tip."""
+    start, reach, tip = chain.start, chain.bones.chain.reach, _find_tip_turn(chain, task)
     task = full_task = relate_to_root(FLOATS, start, task.target, task)
     state, used, is_swept = chain.start_state, 0, solver in SWEPT
     distance = norm(FLOATS, task.target)
@@ -183,17 +197,20 @@ def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
     elif is_off_target:
         state = newton_bones.clamp_state(chain.bones, bend_in_floats(chain.bend_start, full_task))
     side = None if task.pole is None else _find_side(start, task)
-    if side is not None:
-        state, used = _aim(chain, side, task, state, used, is_off_target=is_off_target)
+    if has_aims := side is not None or tip is not None:
+        aimed = chain.bones._replace(side=side, tip=tip)
+        state, used, is_unturned = _aim(aimed, task, state, used, is_off_target=is_off_target)
+        if is_unturned:
+            return _Trial(state, used, _Use.NOTHING)
     gap = state.find_error(task.target)
     if is_too_far and gap > accepted:
         return _Trial(state, used, _Use.NOTHING)
-    if gap > (task.tolerance if is_swept and side is None else accepted):
+    if gap > (accepted if has_aims or not is_swept else task.tolerance):
         cap, warm_start = min(task.iterations, used + MAX_NEWTON_ITERATIONS), state
         state, used = _iterate(chain.bones, task, state, used, cap)
         if state.find_error(task.target) > accepted:
-            # If the pole leads to no solution, start again in arrays, which also search without it.
-            return _Trial(warm_start, used, _Use.WARM_START if side is None else _Use.NOTHING)
+            # If aims lead to no solution, start again in arrays, which also search without them.
+            return _Trial(warm_start, used, _Use.NOTHING if has_aims else _Use.WARM_START)
     is_past_side = side is not None and abs(side.measure(state.pose.points)[0]) > SIDE_TOLERANCE
     use = _Use.WARM_START if is_past_side and chain.can_swivel else _Use.SOLUTION
     return _Trial(state, used, use, is_too_far)
@@ -209,10 +226,12 @@ def _sweep(chain: FloatChain, task: Task, solver: Solver) -> tuple[BonesState, i
 def _iterate(
     bones: JointedBones, task: Task, state: BonesState, used: int, cap: int
 ) -> tuple[BonesState, int]:
-    """Repeat steps toward the target, and to the side of the bones."""
+    """Repeat steps toward the target, and to the aims of the bones."""
     damped_state = state, FIRST_DAMPING, None
     start = Progress(damped_state, damped_state, state.find_error(task.target), used)
     method = NEWTON if bones.side is None else AIMING
+    if bones.tip is not None:
+        method = TURNING
     result = iterate(FLOATS, method, Work(bones, task.target, task.tolerance, cap), start)
     return result.best[0], result.used
 
@@ -224,24 +243,30 @@ def _find_side(start: StartPose, task: Task) -> BendSide:
     return BendSide(side, cross(bend.chord, side), (MIN_BULGE_SHARE * start.reach) ** 2, 1.0)
 
 
+def _find_tip_turn(chain: FloatChain, task: Task) -> TipTurn | None:
+    """Return the goal rotation of the last bone, with errors in radians; None without one."""
+    if task.tip is None:
+        return None
+    return TipTurn(quaternions.conjugate(quaternions.multiply(task.tip, chain.tip_start)), 1.0)
+
+
 def _aim(
-    chain: FloatChain,
-    side: BendSide,
-    task: Task,
-    state: BonesState,
-    used: int,
-    *,
-    is_off_target: bool,
-) -> tuple[BonesState, int]:
-    """As ``Run.aim``, of one chain."""
-    reach = chain.bones.chain.reach
+    bones: JointedBones, task: Task, state: BonesState, used: int, *, is_off_target: bool
+) -> tuple[BonesState, int, bool]:
+    """As ``Run.aim``, of one chain whose aims are in radians.
+
+    Return the state, the iterations used, and whether arrays would go on with the turn of a tip.
+    """
+    reach, is_unturned = bones.chain.reach, False
     for weight, most in zip(AIM_WEIGHTS, MAX_AIM_ITERATIONS, strict=True):
-        bones = chain.bones._replace(side=side._replace(weight=weight * reach))
+        aimed = bones.weigh(weight * reach)
         tolerance = min(task.tolerance, AIM_TOLERANCE * weight * reach)
         is_aimed = is_off_target or weight == AIM_WEIGHTS[-1]
         cap = min(task.iterations, used + most) if is_aimed else used
-        aim_task, state = replace(task, tolerance=tolerance), bones.measure(state)
-        state, used = _iterate(bones, aim_task, state, used, cap)
-        if state.find_error(task.target) <= tolerance:
+        aim_task, state = replace(task, tolerance=tolerance), aimed.restate(state)
+        state, used = _iterate(aimed, aim_task, state, used, cap)
+        is_unmet = state.find_error(task.target) > tolerance
+        is_unturned = is_unmet and is_aimed and bones.tip is not None
+        if is_unturned or not is_unmet:
             break
-    return chain.bones.measure(state), used
+    return bones._replace(side=None, tip=None).restate(state), used, is_unturned

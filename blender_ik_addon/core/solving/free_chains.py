@@ -70,6 +70,7 @@ class SolvedChain(NamedTuple):
         iterations: Iterations used.
         code: Outcome, an index into ``STATUSES``.
         local: Local rotations wxyz of a chain with joints; None without joints.
+        tip_gap: Radians between the last bone of a chain with joints and its goal.
     """
 
     joints: Array
@@ -78,6 +79,7 @@ class SolvedChain(NamedTuple):
     iterations: Number
     code: Number
     local: list[Quaternion] | None = None
+    tip_gap: float = 0.0
 
 
 def pose_chain(
@@ -150,7 +152,7 @@ def join_solved(chains: Sequence[SolvedChain], tips: Array | None = None) -> Sol
         local_rotations_wxyz=local,
         slides=None if local is None else np.zeros(local.shape[:2]),
         holds=None if local is None else np.zeros(local[..., 1:].shape, dtype=np.bool_),
-        tip_gap=0.0 if local is None else np.zeros(len(local)),
+        tip_gap=0.0 if local is None else np.array([chain.tip_gap for chain in chains]),
     )
 
 

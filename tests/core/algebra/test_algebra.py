@@ -59,6 +59,7 @@ OWN = {
         "outer": MATRIX,
         "inner": MATRIX,
         "system": POSITIVE,
+        "lower": POSITIVE.map(lambda n: ((n[0],), (n[1], n[3]), (n[2], n[4], n[5]))),
         "right": triples,
     },
     "vectors": {"a": triples, "b": triples},
@@ -187,6 +188,17 @@ def test_a_positive_system_is_solved(system, x):
     xx, xy, xz, yy, yz, zz = system
     right = matrices.transform(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)), x)
     assert matrices.solve_positive(system, right) == pytest.approx(x, abs=1e-12)
+    lower = (xx,), (xy, yy), (xz, yz, zz)
+    assert matrices.solve_definite(lower, right) == pytest.approx(x, abs=1e-12)
+
+
+def test_definite_systems_of_any_size_are_solved():
+    rng = make_rng(15)
+    for size in range(1, 8):
+        root, x = rng.normal(size=(2 * size, size)), rng.normal(size=size)
+        system = root.T @ root
+        solved = matrices.solve_definite(system.tolist(), (system @ x).tolist())
+        np.testing.assert_allclose(solved, x, rtol=0.0, atol=1e-11)
 
 
 @pytest.mark.parametrize("order", angles.EULER_ORDERS)
