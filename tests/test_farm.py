@@ -128,9 +128,9 @@ def test_windows_paths_and_variables_of_flamenco_stay():
 
 
 WRONG = [
-    ({"frames": ""}, "'' is no frame and no range: write 7, 1-250 or 10,20,30-40."),
-    ({"frames": "1-9,x"}, "'x' is no frame and no range: write 7, 1-250 or 10,20,30-40."),
-    ({"frames": "9-1"}, "'9-1' is no frame and no range: write 7, 1-250 or 10,20,30-40."),
+    ({"frames": ""}, "'' is not a frame or a range: write 7, 1-250 or 10,20,30-40."),
+    ({"frames": "1-9,x"}, "'x' is not a frame or a range: write 7, 1-250 or 10,20,30-40."),
+    ({"frames": "9-1"}, "'9-1' is not a frame or a range: write 7, 1-250 or 10,20,30-40."),
     ({"frames": "1-9999999"}, "'1-9999999' is too far: Blender's frames end at 1048574."),
     ({"chunk_size": 0}, "A Chunk Size of 0 makes no chunks: choose a whole number, 1 or more."),
     ({"chunk_size": 2.5}, "A Chunk Size of 2.5 makes no chunks: choose a whole number, 1 or more."),

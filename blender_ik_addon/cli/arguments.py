@@ -12,7 +12,7 @@ from .frames import frames_of
 STDOUT = "-"
 EXIT_CODES = (
     "exit codes: 0 all chains reached their targets, 1 error, 2 wrong usage,"
-    " 3 something was not reached"
+    " 3 a target was not reached"
 )
 INDEPENDENT, DEPENDENT = "independent", "dependent"
 """Armatures whose frames can be solved in any order, and those with chains that continue from
@@ -22,21 +22,21 @@ frame to frame or depend on such chains."""
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError("at least 1")
+        raise argparse.ArgumentTypeError("must be at least 1")
     return number
 
 
 def _share(text: str) -> float:
     number = float(text)
     if not 0.0 <= number <= 1.0:
-        raise argparse.ArgumentTypeError("a number from 0 to 1")
+        raise argparse.ArgumentTypeError("must be a number from 0 to 1")
     return number
 
 
 def _distance(text: str) -> float:
     number = float(text)
     if not 0.0 <= number < math.inf:
-        raise argparse.ArgumentTypeError("a number from 0 on")
+        raise argparse.ArgumentTypeError("must be 0 or a positive number")
     return number
 
 
@@ -45,64 +45,65 @@ _FLAG: dict[str, Any] = {"action": "store_true"}
 _FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
 _NUMBER: dict[str, Any] = {"type": _positive, "default": 1, "metavar": "N"}
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "chunks": {"type": Path, "nargs": "+", "metavar": "CHUNK", "help": "files of chunk"},
+    "chunks": {"type": Path, "nargs": "+", "metavar": "CHUNK", "help": "files from chunk"},
     "--frames": {
         "type": frames_of,
         "metavar": "LIST",
-        "help": "such as 1-250 or 10,20,30-40; by default {frames}",
+        "help": "frames, for example 1-250 or 10,20,30-40; default: {frames}",
     },
     "--from": {
         "type": int,
         "dest": "first",
         "metavar": "FRAME",
-        "help": "where chains that go on from frame to frame start; by default the first of"
+        "help": "start frame of chains that continue from frame to frame; default: the first of"
         " --frames",
     },
     "--armature": _PATTERNS
-    | {"help": "only armature objects of such names, as in 'Crowd*'; can be given again"},
-    "--chains": _PATTERNS | {"help": "only chains of such names, as in 'Arm*'; can be given again"},
+    | {"help": "only armature objects with matching names, for example 'Crowd*'; can be repeated"},
+    "--chains": _PATTERNS
+    | {"help": "only chains with matching names, for example 'Arm*'; can be repeated"},
     "--output": _FILE | {"help": "the .blend file to write"},
-    "--overwrite": _FLAG | {"help": "write to the file that is open"},
+    "--overwrite": _FLAG | {"help": "write to the open file"},
     "--output of chunk": _FILE | {"required": True, "help": "the .npz file to write"},
     "--only": {
         "choices": (INDEPENDENT, DEPENDENT),
-        "help": "only armatures whose frames can be solved in any order, or only all others: those"
-        " have to be solved whole",
+        "help": "independent: only armatures whose frames can be solved in any order; dependent:"
+        " only the others, which one process must solve from the first frame on",
     },
     "--report": {
         "metavar": "FILE",
-        "help": "where to write what became of each chain, as JSON; - for stdout; by default"
-        " {report}",
+        "help": "JSON file for the result of each chain; - for stdout; default: {report}",
     },
     "--accept-unreached": _FLAG
-    | {"help": "end with 0 also where something was not reached, for what takes 3 for a failure"},
+    | {"help": "exit with 0 even if a target was not reached, for farms that take 3 for a failure"},
     "--keep-live": _FLAG | {"help": "do not mute the chains afterwards"},
-    "--step": _NUMBER | {"help": "key every so many of the frames, and the last one of each range"},
+    "--step": _NUMBER | {"help": "key every N frames, and the last frame of each range"},
     "--tolerance": {
         "type": _distance,
         "default": 0.0,
         "metavar": "X",
-        "help": "leave out keys as long as no bone turns by more than X radians from what was"
-        " baked, or moves or grows by more than X of its length; by default none is left out",
+        "help": "leave out keys if no bone then turns by more than X radians, or moves or grows by"
+        " more than X of its length; default: keep all keys",
     },
     "--method": {
         "choices": ("frames", "clip"),
         "default": "frames",
-        "help": "frames: key each as it plays, the default; clip: {clip}",
+        "help": "frames (default): key each frame as it plays; clip: {clip}",
     },
     "--smoothness": {
         "type": _share,
         "default": 0.5,
         "metavar": "X",
-        "help": "of a clip, from 0, which changes frames around jumps only, to 1; by default 0.5",
+        "help": "smoothness of a clip, from 0 to 1; 0 changes only frames around jumps;"
+        " default: 0.5",
     },
-    "--jobs": _NUMBER | {"help": "solve the frames in so many processes; the result is the same"},
+    "--jobs": _NUMBER | {"help": "solve the frames in N processes; the result is the same"},
     "--relative-to": {
         "metavar": "NAME",
-        "help": "what feet stand on where that moves, as a raft: an object; by default the world",
+        "help": "moving object that carries the feet, for example a raft; default: the world",
     },
     "--keep-hips": _FLAG
-    | {"help": "do not lower the hips where a leg would have to straighten more than in the clip"},
+    | {"help": "keep the hips even if a leg must then straighten more than in the clip"},
     # For processes that this program starts.
     "--report-only": _FLAG | {"help": argparse.SUPPRESS},
 }
@@ -110,7 +111,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 _DEFAULT_WORDS = {
     "frames": "the scene's range",
     "report": "none",
-    "clip": "see all frames together: joints do not jump where targets do not ask for it",
+    "clip": "improve all frames together; joints jump only where targets require it",
 }
 """Texts for these braces, unless a command has others."""
 _FRAMES, _DESTINATION = ("--frames", "--from"), ("--output", "--overwrite")
@@ -154,28 +155,28 @@ def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
     add(
         *("solve", "Solved", "Go to a frame, solve, and save the pose."),
         *(*_CHOICE, *_DESTINATION, *_REPORT),
-        frames="the scene's present one",
+        frames="the scene's current frame",
     )
     add(
-        *("bake", "Baked", "Key what chains do at every frame, and save."),
+        *("bake", "Baked", "Key the result of chains at every frame, and save."),
         *(*_CHOICE, *_DESTINATION, *_BAKE, "--jobs"),
     )
     add(
-        *("plant", "Planted", "Keep feet and hands where they stand in a clip, and save."),
+        *("plant", "Planted", "Stop feet and hands from sliding in a clip, and save."),
         *(*_CHOICE, *_DESTINATION, "--relative-to", "--keep-hips"),
     )
     add(
-        *("report", "Reported", "Solve, and tell what became of each chain at each frame."),
+        *("report", "Reported", "Solve, and report the result of each chain at each frame."),
         *(*_CHOICE, *_REPORT, "--jobs"),
         report=STDOUT,
     )
     add(
-        *("chunk", "Solved", "Solve some of the frames of a bake into a file, for merge."),
+        *("chunk", "Solved", "Solve some frames of a bake, and write a file for merge."),
         *(*_CHOICE, *_CHUNK),
-        clip="note what merge needs to see all frames together",
+        clip="also write the data that merge needs to improve all frames together",
     )
     add(
-        *("merge", "Merged", "Key what chunks have solved, and save."),
+        *("merge", "Merged", "Key the poses from files of chunk, and save."),
         *("chunks", *_FRAMES, *_DESTINATION, *_BAKE),
     )
     return root

@@ -73,7 +73,9 @@ def choose(
     """
     rigs = [rig for rig in scene.objects if rig.type == "ARMATURE" and chains_of(rig)]
     if not rigs:
-        raise CommandError(f"Scene '{scene.name}' has no chains: add one, or save another scene.")
+        raise CommandError(
+            f"Scene '{scene.name}' has no chains: add one, or save with another scene active."
+        )
     _check(armatures, [rig.name for rig in rigs], "armature object with chains", "armature objects")
     rigs = [rig for rig in rigs if _matches(rig.name, armatures)]
     names = [settings.name for rig in rigs for settings in chains_of(rig)]
@@ -100,7 +102,7 @@ def _check(patterns: Iterable[str], names: list[str], singular: str, plural: str
             shown = ", ".join(f"'{name}'" for name in unique_names[:MAX_LISTED_NAMES])
             more = " and others" if len(unique_names) > MAX_LISTED_NAMES else ""
             raise CommandError(
-                f"No {singular} is called '{pattern}': the {plural} are {shown}{more}."
+                f"No {singular} matches '{pattern}': the {plural} are {shown}{more}."
             )
 
 

@@ -87,20 +87,24 @@ def read(path: Path, origin: Origin) -> Chunk:
         with np.load(path, allow_pickle=False) as arrays:
             header = json.loads(str(arrays["header"]))
             if header["format"] != FORMAT:
-                raise CommandError(f"{path} has another format: make it again with this version.")
+                raise CommandError(
+                    f"{path} has an unknown format: make it again with this version."
+                )
             saved = {name: header["origin"][name] for name in origin}
             parts = [_read_part(part, arrays, i) for i, part in enumerate(header["parts"])]
             chunk = Chunk(tuple(header["rigs"]), header["has_values"], tuple(parts))
     except FileNotFoundError as error:
-        raise CommandError(f"{path} does not exist: make it with chunk.") from error
+        raise CommandError(f"{path} does not exist: make it with the command chunk.") from error
     except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise CommandError(f"{path} is no whole file of chunk: make it again.") from error
+        raise CommandError(f"{path} is not a complete file of chunk: make it again.") from error
     if saved["file"] != origin["file"]:
-        raise CommandError(f"{path} was made of another file, or of this one before a change.")
+        raise CommandError(
+            f"{path} is from another file, or from another version of this one: make it again."
+        )
     if saved != origin:
         raise CommandError(
-            f"{path} was made of scene '{saved['scene']}' with Blender {saved['blender']}, and this"
-            f" is scene '{origin['scene']}' with {origin['blender']}: make it again."
+            f"{path} is from scene '{saved['scene']}' and Blender {saved['blender']}, not from"
+            f" scene '{origin['scene']}' and Blender {origin['blender']}: make it again."
         )
     return chunk
 
@@ -145,9 +149,7 @@ def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[
             by_armature[part.armature].append((name, part))
     for rig, parts in by_armature.items():
         if not parts:
-            raise CommandError(
-                f"'{rig}' is in none of the files: run chunk for it first (see --only)."
-            )
+            raise CommandError(f"No file contains '{rig}': run chunk for it first (see --only).")
     return [_join_rig(parts, frames, first) for parts in by_armature.values()]
 
 
@@ -168,8 +170,8 @@ def _join_rig(
             raise _mismatch_error(files[0][0], name)
         if part.goes_on and part.first != first:
             raise CommandError(
-                f"Chains of '{part.armature}' go on from frame to frame, and {name} begins at"
-                f" frame {part.first} instead of {first}: make it with --from {first}."
+                f"Chains of '{part.armature}' continue from frame to frame, but {name} starts at"
+                f" frame {part.first} instead of {first}: make it again with --from {first}."
             )
         for row, frame in enumerate(part.frames):
             if frame in part_of:
@@ -182,8 +184,8 @@ def _join_rig(
     if missing:
         verb, them = ("is", "it") if len(missing) == 1 else ("are", "them")
         raise CommandError(
-            f"{in_words(missing)} of '{model.armature}' {verb} in no file: run chunk for {them}"
-            " first."
+            f"{in_words(missing)} of '{model.armature}' {verb} missing from the files:"
+            f" run chunk for {them} first."
         )
     rows = [part_of[frame][1:] for frame in frames]
     chains = [

@@ -36,7 +36,7 @@ def solve(options: argparse.Namespace, stdout: TextIO) -> int:
     scene = _scene()
     frames = options.frames or (scene.frame_current,)
     if len(frames) > 1 and (options.output or options.overwrite):
-        raise UsageError("A file holds the pose of one frame: solve one, or bake them all.")
+        raise UsageError("A file holds the pose of one frame: solve one, or use bake for more.")
     _check_output(options)
     first = _start_frame(options, frames)
     chosen = choose(scene, options.armature, options.chains)
@@ -63,10 +63,12 @@ def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
     frames = _frames(options, scene)
     whole = range(frames[0], frames[-1] + 1)
     if len(whole) > len(frames):
-        raise UsageError("Feet are planted in frames without gaps: name one range.")
+        raise UsageError("Planting needs frames without gaps: give one range.")
     platform = None if options.relative_to is None else scene.objects.get(options.relative_to)
     if options.relative_to is not None and platform is None:
-        raise CommandError(f"There is no object '{options.relative_to}' in the scene.")
+        raise CommandError(
+            f"There is no object '{options.relative_to}' in the scene: correct the name."
+        )
     planted = []
     for rig in choose(scene, options.armature, options.chains, with_muted=True):
         chains, problems = plantable(rig.object, [*rig.chains], scene)
@@ -133,9 +135,11 @@ def merge(options: argparse.Namespace, stdout: TextIO) -> int:
     files = {str(path): chunks.read(path, origin) for path in options.chunks}
     for name, file in files.items():
         if not file.has_values:
-            raise CommandError(f"{name} holds a report and no values: make it for a bake.")
+            raise CommandError(f"{name} holds a report without poses: make it again for a bake.")
         if _is_clip(options) and any(part.notes is None for part in file.parts):
-            raise CommandError(f"{name} holds no notes for a clip: make it with --method clip.")
+            raise CommandError(
+                f"{name} holds no data for a clip: make it again with --method clip."
+            )
     parts = chunks.join(files, frames, _start_frame(options, frames))
     return _key_and_save(options, scene, runs, parts, stdout)
 
@@ -154,7 +158,7 @@ def _scene() -> bpy.types.Scene:
     """Return the scene to play; raise if no file is open, or the scene is not live."""
     scene = bpy.context.scene
     if not bpy.data.filepath or scene is None:
-        raise UsageError("No file is open: name a .blend file before the command.")
+        raise UsageError("No file is open: give a .blend file before the command.")
     check_live(scene)
     return scene
 
@@ -180,7 +184,7 @@ def _start_frame(options: argparse.Namespace, frames: Sequence[int]) -> int:
     if first is None:
         return frames[0]
     if first > frames[0]:
-        raise UsageError(f"--from {first} lies after frame {frames[0]}: start there or before.")
+        raise UsageError(f"--from {first} is after frame {frames[0]}: start there or before.")
     return first
 
 
@@ -190,13 +194,15 @@ def _check_output(options: argparse.Namespace) -> None:
     output: Path | None = getattr(options, "output", None)
     written = [output] if output is not None else []
     if output is not None and saving.is_same_file(output, source):
-        raise UsageError(f"{output} is the file that is open: say --overwrite to write to it.")
+        raise UsageError(f"{output} is the open file: use --overwrite to write to it.")
     if getattr(options, "overwrite", False):
         saving.check_writable(source)
     if options.report not in (None, STDOUT):
         written.append(Path(options.report))
         if any(saving.is_same_file(written[-1], other) for other in (source, *written[:-1])):
-            raise UsageError(f"{options.report} is a .blend file: write the report elsewhere.")
+            raise UsageError(
+                f"{options.report} is the open file or the output: choose another for the report."
+            )
     for path in written:
         saving.check_writable(path)
 
@@ -304,7 +310,7 @@ def _check_keyable(rigs: Sequence[bpy.types.Object]) -> None:
         if action in users:
             raise CommandError(
                 f"'{users[action]}' and '{rig.name}' share the action '{data.action.name}':"
-                " give each its own."
+                " give each armature its own."
             )
         users[action] = rig.name
 

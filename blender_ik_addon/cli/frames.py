@@ -25,14 +25,16 @@ def frames_of(text: str) -> tuple[int, ...]:
         match = _PART.fullmatch(part)
         if match is None:
             raise argparse.ArgumentTypeError(
-                f"'{part}' is no frame and no range: write 7, 1-250 or 10,20,30-40"
+                f"'{part}' is not a frame or a range: write 7, 1-250 or 10,20,30-40"
             )
         first = int(match[1])
         last = first if match[2] is None else int(match[2])
         if first > last:
-            raise argparse.ArgumentTypeError(f"{first} lies after {last}: swap the two")
+            raise argparse.ArgumentTypeError(f"{first} is after {last}: swap the two")
         if max(abs(first), abs(last)) > MAX_FRAME:
-            raise argparse.ArgumentTypeError(f"Blender's frames end at {MAX_FRAME}")
+            raise argparse.ArgumentTypeError(
+                f"'{part}' is too far: Blender's frames end at {MAX_FRAME}"
+            )
         frames.update(range(first, last + 1))
     return tuple(sorted(frames))
 

@@ -43,7 +43,7 @@ def run(argv: Sequence[str], prog: str, *, takes_file: bool = False) -> int:
         name = error.filename or "A file"
         return _print_error(f"{name} cannot be read or written: {error.strerror}.", ERROR_CODE)
     except KeyboardInterrupt:
-        return _print_error("Interrupted, so nothing was written.", INTERRUPTED_CODE)
+        return _print_error("The command was interrupted and wrote nothing.", INTERRUPTED_CODE)
 
 
 def _print_error(error: object, code: int) -> int:
@@ -72,9 +72,9 @@ def _reserved_stdout() -> Iterator[TextIO]:
 def _open(path: Path, *, use_scripts: bool) -> None:
     """Open a file; raise a ``CommandError`` if it does not exist, or Blender cannot read it."""
     if not path.is_file():
-        raise CommandError(f"{path} does not exist: name a .blend file.")
+        raise CommandError(f"{path} does not exist: give a .blend file.")
     name = str(path.absolute())
     try:
         bpy.ops.wm.open_mainfile(filepath=name, use_scripts=use_scripts)
     except RuntimeError as error:
-        raise CommandError(f"{path} is no .blend file that this Blender can read.") from error
+        raise CommandError(f"This Blender cannot read {path}: give another .blend file.") from error

@@ -22,7 +22,7 @@ def check_writable(path: Path) -> None:
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a file in it.")
     if not os.access(folder, os.W_OK):
-        raise CommandError(f"The folder {folder} cannot be written to: choose another.")
+        raise CommandError(f"The folder {folder} is not writable: choose another.")
 
 
 def make_folder(path: Path) -> None:
@@ -83,7 +83,7 @@ def save(path: Path) -> None:
                 pass
         except (OSError, RuntimeError) as error:
             raise CommandError(
-                f"{path} could not be saved whole: make room on the disk, or choose another place."
+                f"{path} could not be saved completely: free disk space, or choose another folder."
             ) from error
         finally:
             # Blender writes to this file first.

@@ -39,8 +39,8 @@ from .selection import Selection
 AUTOMATIC = (
     "AUTO",
     "Automatic",
-    "As set in the preferences: unless changed there, Two-Bone for two bones"
-    " that no other chain uses, else Newton",
+    "Solver that is set in the preferences. Without changes there: Two-Bone for two bones that no"
+    " other chain uses, otherwise Newton",
 )
 
 
@@ -54,9 +54,9 @@ def _tips(operator: bpy.types.Operator, context: bpy.types.Context) -> list[tupl
 class POSE_OT_chain_ik_add(ChainOperator):
     """Add a chain for the selected bones.
 
-    Another selected object or bone becomes its target, a second one its pole; where there is none,
-    a new control is made. The pose does not move, unless you select the pole, or the target is an
-    object other than an empty.
+    Another selected object or bone becomes its target, and a second one its pole. If none is
+    selected, a new control is made. The pose changes only if you select the pole, or if the target
+    is an object that is not an empty.
     """
 
     bl_label = "Add Chain"
@@ -75,54 +75,54 @@ class POSE_OT_chain_ik_add(ChainOperator):
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="Number of bones in the chain, counted from the tip bone up through its"
-        " parents. 0: the selected bones or, if only the tip is selected, all bones up to the"
-        " first that is not connected",
+        description="Number of bones in the chain, counted upward from the tip bone. 0: the"
+        " selected bones. If only the tip is selected: all bones up to the first that is not"
+        " connected",
         min=0,
         max=300,
         options=SKIP_SAVE,
     )
     use_connected: BoolProperty(
         name="Connected Only",
-        description="If only the tip bone is selected, begin the chain at the first bone above it"
-        " that is not connected to its parent. Off: begin at the topmost parent",
+        description="Begin the chain at the first bone above the tip that is not connected to its"
+        " parent. Off: begin at the topmost parent. Used if only the tip bone is selected",
         default=True,
         options=SKIP_SAVE,
     )
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way",
+        description="Method that turns the bones toward the target",
         translation_context=LABEL_CONTEXT,
         items=(AUTOMATIC, *SOLVERS),
         options=SKIP_SAVE,
     )
     control: EnumProperty(
         name="Control",
-        description="What a new target or pole is. Until you choose here, the preferences decide",
+        description="Kind of the new target and pole. The preferences decide until you choose here",
         items=CONTROLS,
     )
     parent: StringProperty(
         name="Parent",
-        description="The bone that new control bones hang under, such as the root; empty for none",
+        description="Parent of the new control bones, for example the root bone. Empty: no parent",
         search=search_parents,
     )
     use_tail: like_setting("use_tail", "Bring the tip bone's tail to the target", options=SKIP_SAVE)
     use_rotation: like_setting(
         "use_rotation",
-        "Turn the hand, foot or tip as the target is turned. On at first if a hand or foot is"
+        "Give the target's rotation to the hand, foot or tip. Initially on if a hand or foot is"
         " selected",
         options=SKIP_SAVE,
     )
     use_pole: BoolProperty(
         name="Add Pole",
-        description="Add a pole on the side to which the limb bends. Until you choose here, the"
-        " preferences decide",
+        description="Add a pole on the side to which the limb bends. The preferences decide until"
+        " you choose here",
         options=SKIP_SAVE,
     )
     use_snap: BoolProperty(
         name="Snap Target",
-        description="Move the target to the tip, so that the pose stays as it is. On at first if"
-        " the target is a bone or an empty",
+        description="Move the target to the tip, so that the pose does not change. Initially on"
+        " if the target is a bone or an empty",
         default=True,
         options=SKIP_SAVE,
     )
@@ -151,11 +151,11 @@ class POSE_OT_chain_ik_add(ChainOperator):
         store(settings)
         frame = selection.scene_of(context).frame_current_final
         if differs_from_keys(owner, bones_spec(settings), frame):
-            self.warn("The bones' keyframes differ from their pose: insert keys to keep it.")
+            self.warn("The bones' keyframes differ from their pose: insert keys to keep the pose.")
         if is_animated(owner, owner.chain_ik.active_index):
             self.warn(
-                "Keys or drivers of a removed chain animate the new one: delete those that are"
-                " not for it."
+                "Keys or drivers of a removed chain animate the new chain: delete those that do"
+                " not belong to it."
             )
 
     def _spec_of(self, selected: Selection) -> ChainSpec:
@@ -250,7 +250,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
 
     control: EnumProperty(
         name="Control",
-        description="What the pole is. Until you choose here, the preferences decide",
+        description="Kind of the pole. The preferences decide until you choose here",
         items=CONTROLS,
     )
 

@@ -24,8 +24,8 @@ WHICH = (
 )
 NOTHING_TO_BAKE = {
     "ACTIVE": "Chain '{name}' is muted, so it moves nothing: unmute it to bake it.",
-    "SELECTED": "No live chain is selected: select bones or the target of those to bake.",
-    "ALL": "No chain of this armature is live: unmute those to bake.",
+    "SELECTED": "No live chain is selected: select a bone or the target of each chain to bake.",
+    "ALL": "No chain of this armature is live: unmute the chains to bake.",
 }
 ACTIONS = (
     ("ACTIVE", "Active", "Key into the action of the armature; it gets one if it has none"),
@@ -36,8 +36,8 @@ METHODS = (
     (
         "CLIP",
         "Clip",
-        "See all frames together: joints do not jump where targets do not ask for it, and move as"
-        " smoothly as these allow",
+        "Improve all frames together. Joints move smoothly, and jump only where the targets"
+        " require it",
         1,
     ),
 )
@@ -46,7 +46,9 @@ NO_PATHS = (
     "No bone and no object of this scene has a motion path: calculate paths first, in Pose >"
     " Motion Paths or Object > Animation."
 )
-NO_CHAINS = "No armature of this scene has a chain, so Blender's own motion paths are right."
+NO_CHAINS = (
+    "No armature of this scene has a chain, so Blender's own motion paths are already correct."
+)
 
 
 class FrameRange:
@@ -54,12 +56,12 @@ class FrameRange:
 
     frame_start: IntProperty(
         name="Start Frame",
-        description="The first frame of the range, at first that of the scene",
+        description="First frame of the range. Initially the scene's first frame",
         options=SKIP_SAVE,
     )
     frame_end: IntProperty(
         name="End Frame",
-        description="The last frame of the range, at first that of the scene",
+        description="Last frame of the range. Initially the scene's last frame",
         options=SKIP_SAVE,
     )
 
@@ -98,32 +100,31 @@ def proposed_chains(context: bpy.types.Context) -> str:
 
 
 class POSE_OT_chain_ik_bake(ClipOperator):
-    """Key what chains do to their bones, frame by frame.
+    """Key the motion that chains give their bones, frame by frame.
 
-    Keys of these bones in the range are replaced, all others stay.
+    Keys of these bones in the range are replaced. All other keys stay.
     """
 
     bl_label = "Bake Chains"
 
     step: IntProperty(
         name="Step",
-        description="Key every so many frames, and the last one; 1: each frame. All are played",
+        description="Number of frames from one key to the next. 1: each frame is keyed. The last"
+        " frame is always keyed, and all frames are played",
         default=1,
         min=1,
         options=SKIP_SAVE,
     )
-    which: EnumProperty(
-        name="Chains", description="Which chains to bake", items=WHICH, options=SKIP_SAVE
-    )
+    which: EnumProperty(name="Chains", description="Chains to bake", items=WHICH, options=SKIP_SAVE)
     action: EnumProperty(
-        name="Action", description="Where the keys go", items=ACTIONS, options=SKIP_SAVE
+        name="Action", description="Action that gets the keys", items=ACTIONS, options=SKIP_SAVE
     )
     tolerance: FloatProperty(
         name="Tolerance",
         description=(
-            "How much the motion may change where keys are left out. For turns it is an angle in"
-            " radians; for moves and growth it is a share of the bone's length. It holds at each"
-            " keyed frame. 0: all keys stay"
+            "Largest change of the motion where keys are left out. For rotations it is an angle"
+            " in radians. For locations and scales it is a share of the bone's length. It holds"
+            " at each keyed frame. 0: all keys stay"
         ),
         min=0.0,
         soft_max=0.1,
@@ -133,15 +134,15 @@ class POSE_OT_chain_ik_bake(ClipOperator):
     )
     method: EnumProperty(
         name="Method",
-        description="Whether each frame is keyed as it plays, or all are improved together",
+        description="Method of keying: each frame as it plays, or all frames improved together",
         items=METHODS,
         options=SKIP_SAVE,
     )
     smoothness: FloatProperty(
         name="Smoothness",
         description=(
-            "How much smoother the change to the keyed pose becomes, with all targets held."
-            " 0: only frames around jumps change"
+            "Amount of smoothing of the change to the keyed pose. All targets are held. 0: only"
+            " frames around jumps change"
         ),
         default=0.5,
         min=0.0,
@@ -200,7 +201,7 @@ class POSE_OT_chain_ik_bake(ClipOperator):
 
 
 class POSE_OT_chain_ik_motion_paths(Stepwise):
-    """Fill all existing motion paths of the scene again, with what chains do.
+    """Update all existing motion paths of the scene with the motion of chains.
 
     First make the paths with Blender's own buttons, which ignore chains.
     """

@@ -87,8 +87,8 @@ class ChainOperator(bpy.types.Operator):
         """Warn once for each control that something else keeps from its new place."""
         for name in dict.fromkeys(names):
             sentence = (
-                f"Something else, such as a constraint, keeps '{name}' from where the pose has it:"
-                " undo this, and mute that first."
+                f"Something else, for example a constraint, holds '{name}' away from its place in"
+                " the pose: undo this, and mute the cause first."
             )
             self.report({"WARNING"}, translate_report(sentence))
 
@@ -97,7 +97,8 @@ class ChainOperator(bpy.types.Operator):
         names = ", ".join(sorted(readers))
         if names:
             sentence = (
-                f"Drivers of {names} read what was removed: give them something else to read."
+                f"Drivers of {names} read settings that were removed: give these drivers another"
+                " input."
             )
             self.report({"WARNING"}, translate_report(sentence))
 

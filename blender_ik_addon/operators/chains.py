@@ -29,20 +29,20 @@ from .drags.picking import pick
 
 
 class POSE_OT_chain_ik_remove(ChainOperator):
-    """Remove the active chain and give its bones back the pose that they had before."""
+    """Remove the active chain and restore the pose that its bones had before."""
 
     bl_label = "Remove Chain"
 
     keep_pose: BoolProperty(
         name="Keep Pose",
-        description="Leave the bones as the chain has posed them",
+        description="Keep the pose that the chain gives its bones",
         options=SKIP_SAVE,
     )
     delete_controls: BoolProperty(
         name="Delete Controls",
-        description="Delete the target and the pole as well that were made for this chain, where"
-        " no other chain follows them; with the control of a foot, the chain of its toes. On at"
-        " first in the dialog",
+        description="Also delete the target and the pole if they were made for this chain and no"
+        " other chain follows them. With the control of a foot, the chain of its toes is removed"
+        " too. Initially on in the dialog",
         options=SKIP_SAVE,
     )
 
@@ -79,14 +79,14 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         bones = {control.bone for control in controls if control.bone}
         if is_carrying and (lost := unplayed_actions(owner, bones)):
             self.warn(
-                "Actions that do not play now lose the motion that these controls gave:"
-                f" {listed(lost)}. To keep it, undo, and leave the controls."
+                "Actions that do not play now lose the motion that came from these controls:"
+                f" {listed(lost)}. To keep it, undo, and switch Delete Controls off."
             )
         delete_controls(context, owner, controls)
 
 
 class POSE_OT_chain_ik_restore(ChainOperator):
-    """Mute the active chain and give its bones back the pose that they had before it went live."""
+    """Mute the active chain and restore the pose that its bones had before it was live."""
 
     bl_label = "Restore and Mute"
 
@@ -118,7 +118,8 @@ class POSE_OT_chain_ik_store(ChainOperator):
 
     bl_label = "Store Pose"
     bl_description = (
-        "Take the present pose of the active chain's bones as the pose to start from and to restore"
+        "Store the present pose of the active chain's bones as the pose to start from and to"
+        " restore"
     )
 
     def act(self, context: bpy.types.Context) -> None:
@@ -141,7 +142,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
 
     use_extend: BoolProperty(
         name="Extend",
-        description="Keep what is selected, as with Shift",
+        description="Keep the present selection, like a click with Shift",
         options={*SKIP_SAVE, "HIDDEN"},
     )
 

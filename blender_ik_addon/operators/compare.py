@@ -15,7 +15,7 @@ from ..rig.comparing.comparing import CONTENDERS, Attempt
 from . import selection
 from .base import SKIP_SAVE, ChainOperator, Stepwise
 
-NOTHING_COMPARED = "Nothing is compared: press Compare Solvers first."
+NOTHING_COMPARED = "There is no comparison: press Compare Solvers first."
 
 
 class POSE_OT_chain_ik_compare(Stepwise):
@@ -23,9 +23,9 @@ class POSE_OT_chain_ik_compare(Stepwise):
 
     bl_label = "Compare Solvers"
     bl_description = (
-        "Solve the active chain with every solver and with Blender's IK constraint, and show"
-        " the distance left to the target (residual), iterations, time and a ghost of each pose."
-        " Nothing on the rig changes"
+        "Solve the active chain with every solver and with Blender's IK constraint. Show the"
+        " remaining distance to the target (residual), iterations, time and a ghost of each"
+        " pose. The rig does not change"
     )
     # The result is not part of the file, so there is nothing to undo.
     bl_options = {"REGISTER"}
@@ -53,7 +53,7 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
 
     index: IntProperty(
         name="Row",
-        description="Its place in the list of compared solvers",
+        description="Place of the solver in the list of compared solvers",
         min=0,
         options={*SKIP_SAVE, "HIDDEN"},
     )
@@ -67,7 +67,8 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
         comparison = last_comparison(context.window_manager)
         if self.index >= len(comparison.solvers) or not comparison.solvers[self.index].solver:
             return self.refuse(
-                "Blender's IK constraint is no solver of chains: press Convert Chains to get one."
+                "Blender's IK constraint is not a solver of chains: press Convert Chains to"
+                " replace the chain with it."
             )
         set_values(
             cast(ChainGroup, comparison.chain), comparison.solvers[self.index].solver_settings

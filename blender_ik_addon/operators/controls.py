@@ -27,7 +27,7 @@ from ..rig.tools.controls import Control, make_empty
 from ..rig.tools.space_keys import remove_spaces_of
 from .selection import scene_of
 
-NO_BONES = "An armature from a library takes no new bones, so the controls are empties."
+NO_BONES = "New bones cannot be added to an armature from a library, so the controls are empties."
 
 
 def search_parents(

@@ -21,15 +21,15 @@ DIRECTIONS = (
 class POSE_OT_chain_ik_convert(ChainOperator):
     """Replace IK constraints of the selected bones with chains, or chains with IK constraints.
 
-    Settings, keys and drivers are converted too. A report names what cannot be converted and how
-    far the pose changes.
+    Settings, keys and drivers are converted too. A report lists everything that cannot be
+    converted, and the change of the pose.
     """
 
     bl_label = "Convert Chains"
 
     direction: EnumProperty(
         name="Direction",
-        description="Which way to convert",
+        description="Direction of the conversion",
         items=DIRECTIONS,
         options=SKIP_SAVE,
     )

@@ -36,9 +36,9 @@ DESTINATIONS = (
     ),
 )
 SHIPPED = (
-    ("SNAKE", "Snake", "Hinges at right angles in turn, supple toward the tail"),
-    ("DINOSAUR_NECK", "Dinosaur Neck", "Stiff at the shoulders, supple and heavy at the head"),
-    ("HANGING_ARM", "Hanging Arm", "Hangs by its weight, with hardly any resistance"),
+    ("SNAKE", "Snake", "Alternating hinges at right angles, more flexible toward the tail"),
+    ("DINOSAUR_NECK", "Dinosaur Neck", "Stiff at the shoulders, flexible and heavy at the head"),
+    ("HANGING_ARM", "Hanging Arm", "Hangs by its weight, with almost no resistance"),
 )
 
 
@@ -49,7 +49,7 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
 
     creature: EnumProperty(
         name="Creature",
-        description="Which creature the chain becomes",
+        description="Creature to load into the chain",
         items=(*SOURCES, *SHIPPED),
         options=SKIP_SAVE,
     )
@@ -98,7 +98,7 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
 
     to: EnumProperty(
         name="To",
-        description="Where the creature is written to",
+        description="Destination of the saved creature",
         items=DESTINATIONS,
         options=SKIP_SAVE,
     )
@@ -112,7 +112,7 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
     def problem(cls, context: bpy.types.Context) -> str:
         problem = selection.problem_of_chain(context)
         if not problem and selection.chain(context).solver != "FORCE":
-            problem = "Choose the solver Force first: creatures are made for it."
+            problem = "Creatures need the solver Force: choose it first."
         return problem
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
@@ -243,7 +243,7 @@ def _destination(filepath: str) -> Path:
         InvalidCreatureError: If the path names no file, or has characters that are not text.
     """
     if not bpy.path.basename(filepath).removesuffix(SUFFIX):
-        raise InvalidCreatureError("No file is named: choose where to write the creature.")
+        raise InvalidCreatureError("No file name is given: choose a file for the creature.")
     path = Path(bpy.path.abspath(bpy.path.ensure_ext(filepath, SUFFIX)))
     if _printable(path) != str(path):
         raise InvalidCreatureError(

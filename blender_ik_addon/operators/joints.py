@@ -16,11 +16,12 @@ from . import selection
 from .base import ChainOperator
 
 PRESET_TOOLTIPS = {
-    JointPreset.KNEE: "Bends from straight to the seat, by 160 degrees",
+    JointPreset.KNEE: "Bends from straight to fully folded, by 160 degrees",
     JointPreset.ELBOW: "Bends from straight by 150 degrees, and twists by 80 to either side",
-    JointPreset.FINGER: "Curls by 90 to 100 degrees; the first bone of the chain spreads as well",
-    JointPreset.NECK: "Swings by 45 degrees to all sides and twists by 60, shared by the bones of"
-    " the chain, three at most",
+    JointPreset.FINGER: "Curls by 90 to 100 degrees. The first bone of the chain can also spread"
+    " to the sides",
+    JointPreset.NECK: "Swings by 45 degrees to all sides and twists by 60. Each bone of the chain"
+    " gets an equal share, at least a third",
     JointPreset.TAIL: "Swings by 30 degrees to all sides, and twists by 15",
 }
 
@@ -28,7 +29,7 @@ PRESET_TOOLTIPS = {
 class POSE_OT_chain_ik_joints_copy(ChainOperator):
     """Copy the IK limits, locks and stiffness of the chain's bones into joints of the chain.
 
-    They replace the joints that it has, except for slides; the pose does not move.
+    They replace its present joints, except for slides. The pose does not change.
     """
 
     bl_label = "Copy Joints from Bones"
@@ -42,14 +43,14 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
 
     bl_label = "Add Joint"
     bl_description = (
-        "Give the selected bones of the chain joints of their own in it, which begin as copies of"
-        " the bones' settings for IK"
+        "Add joints to the chain for its selected bones. Each joint starts as a copy of the"
+        " bone's IK settings"
     )
 
     index: IntProperty(
         name="Chain",
-        description="Which chain of the list gets a joint for the active bone, the first is 0;"
-        " -1: the active chain, for all selected bones",
+        description="Place in the list of the chain that gets a joint for the active bone, from"
+        " 0. -1: the active chain, for all selected bones",
         default=-1,
         options={"HIDDEN", "SKIP_SAVE"},
     )
@@ -71,14 +72,13 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         inside = [name for name in bones if name in selected]
         if not inside:
             return self.refuse(
-                f"Bone '{min(selected)}' is not in this chain: click one of the bones that it"
-                " drives."
+                f"Bone '{min(selected)}' is not in this chain: click a bone that this chain drives."
             )
         with_joints = {joint.bone for joint in chain.joints}
         names = [name for name in inside if name not in with_joints]
         if not names:
             return self.refuse(
-                f"Bone '{inside[0]}' has a joint already: change that one in the list."
+                f"Bone '{inside[0]}' already has a joint: change this joint in the list."
             )
         for name in names:
             copy_bone_settings(chain.joints.add(), owner.pose.bones[name])
@@ -97,8 +97,9 @@ class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
 
     bl_label = "Copy Joint to Selected"
     bl_description = (
-        "Copy the joint of the active bone, or else the one chosen in the list, to the selected"
-        " bones, also to those of other chains. Bones of the other side get its mirror image"
+        "Copy a joint to the selected bones, also to those of other chains. It is the active"
+        " bone's joint, otherwise the one chosen in the list. Bones of the other side get its"
+        " mirror image"
     )
 
     @classmethod
@@ -113,7 +114,9 @@ class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
         name = chain.joints[index].bone
         bones = selection.selected_bones(context, owner_of(chain)) - {name}
         if not bones:
-            return self.refuse(f"Select other bones beside '{name}', which has the joint.")
+            return self.refuse(
+                f"Only bone '{name}' is selected, and it has the joint: select other bones as well."
+            )
         changes = copy_joint(chain, index, sorted(bones))
         if changes.changed:
             self.tell(f"The joint of '{name}' was copied")
@@ -126,13 +129,13 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
 
     bl_label = "Joint by Anatomy"
     bl_description = (
-        "Give the selected bones joints with ranges from books of anatomy, about the axes that they"
-        " bend about at rest. Ranges are made wider where the present pose is outside of them"
+        "Give the selected bones joints with ranges from anatomy books, about the axes of their"
+        " bend at rest. A range becomes wider if the present pose is outside it"
     )
 
     preset: EnumProperty(
         name="Joint",
-        description="What the selected bones are",
+        description="Body part that the selected bones belong to",
         translation_context=LABEL_CONTEXT,
         items=[(each.name, each.value, about) for each, about in PRESET_TOOLTIPS.items()],
         options={"SKIP_SAVE"},
@@ -175,25 +178,25 @@ def report_changes(operator: ChainOperator, changes: JointChanges) -> None:
     sentences = (
         (
             changes.without_chain,
-            f"Left out, as no chain drives these bones: {', '.join(changes.without_chain)}",
+            f"Left out because no chain drives these bones: {', '.join(changes.without_chain)}",
         ),
         (
             changes.without_next,
-            "Left out, as they have no next bone that this joint could hold:"
+            "Left out because these bones have no next bone that this joint can hold:"
             f" {', '.join(changes.without_next)}",
         ),
         (
             changes.unlike,
-            f"Joints left out, as axes differ on the other side: {', '.join(changes.unlike)}",
+            f"Joints left out because axes differ on the other side: {', '.join(changes.unlike)}",
         ),
         (
             changes.between,
-            "Joints left out; recalculate the roll of these bones, which bend about neither X nor"
-            f" Z: {', '.join(changes.between)}",
+            "Joints left out because these bones bend about neither X nor Z; recalculate their"
+            f" roll: {', '.join(changes.between)}",
         ),
         (
             changes.wider,
-            "Ranges are wider than by anatomy, as the pose is outside of those:"
+            "Ranges are wider than in anatomy books because the pose is outside those ranges:"
             f" {', '.join(changes.wider)}",
         ),
     )
@@ -204,13 +207,13 @@ def report_changes(operator: ChainOperator, changes: JointChanges) -> None:
 
 def _problem_of_bone(context: bpy.types.Context) -> str:
     if owner_of(selection.chain(context)).data.bones.active is None:
-        return "Click the bone that is to get a joint."
+        return "Click the bone that should get a joint."
     return ""
 
 
 def _problem_of_selection(context: bpy.types.Context) -> str:
     if not selection.selected_bones(context, owner_of(selection.chain(context))):
-        return "In pose mode, select the bones that are to get the joint."
+        return "In pose mode, select the bones that should get the joint."
     return ""
 
 

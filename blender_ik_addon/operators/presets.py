@@ -72,8 +72,8 @@ def _values(settings: ChainGroup) -> dict[str, object]:
 class POSE_OT_chain_ik_preset_apply(ChainOperator):
     """Apply the settings of this preset to the active chain.
 
-    Settings that are not in the preset get the values of a new chain; bones, target, pole, joints,
-    influence, soft distance and the chain's part in a body stay.
+    Settings that are not in the preset get the values of a new chain. Bones, target, pole, joints,
+    influence, soft distance and the chain's part in a body do not change.
     """
 
     bl_label = "Apply Chain Preset"
@@ -110,7 +110,7 @@ def _change_in_words(file: Path, settings: ChainGroup, before: dict[str, object]
     after = _values(settings).items()
     labels = ", ".join(_property(path).name for path, value in after if before[path] != value)
     if not labels:
-        return f"The chain has the settings of the preset '{preset}' already"
+        return f"The chain already has the settings of the preset '{preset}'"
     return f"The preset '{preset}' changed {labels}"
 
 

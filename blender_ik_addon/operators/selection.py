@@ -141,8 +141,8 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     others += _single_bones(context, owner)
     if len(others) > MAX_CONTROLS:
         raise RigError(
-            "More is selected than a chain, a target and a pole:"
-            " select one run of bones, and at most two controls."
+            "Too much is selected for a chain, a target and a pole: select one run of bones, and"
+            " at most two controls."
         )
     end = ends_of(owner, [owner.pose.bones[run[-1]]])[1]
     others.sort(key=lambda anchor: float(np.linalg.norm(place_of(anchor) - end)))

@@ -26,44 +26,48 @@ class POSE_OT_chain_ik_solve(ChainOperator):
 
     bl_label = "Solve Once"
     bl_description = (
-        "Bring the tip of the selected bones to the object or bone that is selected with them,"
-        " once, without adding a chain. In pose mode, where bones can be selected"
+        "Bring the tip of the selected bones once to the object or bone that is selected with"
+        " them, without adding a chain. Select the bones in pose mode"
     )
 
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way",
+        description="Method that turns the bones toward the target",
         translation_context=LABEL_CONTEXT,
         items=(AUTOMATIC, *SOLVERS),
     )
     bone: StringProperty(
         name="Tip Bone",
-        description="The bone at the end of the chain, where none is seen to be selected",
+        description="The bone at the end of the chain, for modes that do not show selected bones",
         options={*SKIP_SAVE, "HIDDEN"},
     )
     chain_count: IntProperty(
         name="Chain Length",
-        description="How many bones are turned, counted from the tip bone up its parents; 0:"
-        " those selected, or all up to the first",
+        description="Number of bones to turn, counted upward from the tip bone. 0: the selected"
+        " bones. If only the tip is selected: all bones up to the topmost parent",
         min=0,
         max=300,
         options=SKIP_SAVE,
     )
     use_flip_bend: like_setting("use_flip_bend", "Bend to the other side", options=SKIP_SAVE)
     negative_scale: like_setting(
-        "negative_scale", "How the limb bends where its object is mirrored by negative scale"
+        "negative_scale", "Side to which the limb bends when a negative scale mirrors its object"
     )
     use_tail: like_setting("use_tail", "Bring the tip bone's tail to the target")
-    use_rotation: like_setting("use_rotation", "Turn the hand, foot or tip as the target is turned")
+    use_rotation: like_setting(
+        "use_rotation", "Give the target's rotation to the hand, foot or tip"
+    )
     influence: like_setting(
-        "influence", "How far the bones go from their own pose, 0, to the target, 1"
+        "influence",
+        "Amount by which the bones follow the target, from 0 (their own pose) to 1 (the target)",
     )
     iterations: like_setting(
-        "iterations", "Most iterations of the solver; it stops sooner where the target is reached"
+        "iterations",
+        "Maximum number of iterations. The solver stops sooner if it reaches the target",
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="The target is reached at this distance; in scene units",
+        description="Distance at which the target counts as reached, in scene units",
         **TOLERANCE,
     )
     use_rest_start: BoolProperty(

@@ -60,7 +60,7 @@ def _draw_chain(
     column.active = chain.use_limits
     for joint in joints:
         if joint.bone != bone:
-            column.label(text=translate(f"Held by the joint of {joint.bone}"), translate=False)
+            column.label(text=translate(f"Limited by the joint of {joint.bone}"), translate=False)
         draw_joint(column, joint, chain)
     if not joints:
         column.label(text="Uses the locks and limits above")

@@ -17,12 +17,12 @@ PACKAGE = __package__.rpartition(".")[0]
 SOLVERS_OF_MORE = tuple([item for item in SOLVERS if item[0] not in ("TWO_BONE", "FOLLOW")])
 SOLVERS_OF_TWO = tuple([item for item in SOLVERS if item[0] != "FOLLOW"])
 POLES = (
-    ("TWO", "Two Bones", "Chains of two bones, such as arms and legs, get a pole"),
+    ("TWO", "Two Bones", "Chains of two bones get a pole, for example arms and legs"),
     ("ALWAYS", "Always", "Every new chain gets a pole"),
     ("NEVER", "Never", "No new chain gets a pole"),
 )
 CONTROLS = (
-    ("BONE", "Bones", "Bones of the same armature, so that all is posed in pose mode"),
+    ("BONE", "Bones", "Bones of the same armature, so that you can pose everything in Pose Mode"),
     ("EMPTY", "Empties", "Empty objects"),
 )
 _NEW_CHAIN_FIELDS = ("solver_of_two", "solver", *NEW_CHAIN_SETTINGS, "pole", "control")
@@ -68,7 +68,7 @@ class ChainPreferences(bpy.types.AddonPreferences):
 
     solver_of_two: EnumProperty(
         name="Solver, Two Bones",
-        description="The algorithm of new chains of two bones that share none with other chains",
+        description="Solver of new chains of two bones that share no bones with other chains",
         translation_context=LABEL_CONTEXT,
         items=SOLVERS_OF_TWO,
         default="TWO_BONE",
@@ -76,39 +76,42 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     solver: EnumProperty(
         name="Solver, Others",
-        description="The algorithm of all other new chains. Those that share bones take Newton"
-        " where this one cannot solve them",
+        description="Solver of all other new chains. Chains that share bones use Newton if this"
+        " solver cannot solve them",
         translation_context=LABEL_CONTEXT,
         items=SOLVERS_OF_MORE,
         default="NEWTON",
         options=set(),
     )
-    start_from: like_setting("start_from", "The pose that every solve of new chains starts from")
+    start_from: like_setting("start_from", "The pose that each update of new chains starts from")
     use_limits: like_setting(
-        "use_limits", "New chains keep to the IK locks, limits and stiffness of their bones"
+        "use_limits", "Keep the bones of new chains within their own IK locks, limits and stiffness"
     )
     tolerance: like_setting(
-        "tolerance", "How near new chains have to come to their targets, in scene units"
+        "tolerance",
+        "Largest distance at which the target of a new chain counts as reached, in scene units",
     )
-    iterations: like_setting("iterations", "How many iterations new chains may take at most")
+    iterations: like_setting(
+        "iterations", "Maximum number of iterations of new chains in one update"
+    )
     pole: EnumProperty(
         name="Add Pole",
-        description="Which chains get a pole from Add Chain. Set Up Limbs adds one to limbs that"
-        " need it",
+        description="Chains that get a pole from Add Chain. Set Up Limbs adds a pole to limbs that"
+        " need one",
         items=POLES,
         default="TWO",
         options=set(),
     )
     control: EnumProperty(
         name="Controls",
-        description="What new targets and poles are",
+        description="Type of new targets and poles",
         items=CONTROLS,
         default="BONE",
         options=set(),
     )
     use_theme_colours: BoolProperty(
         name="Theme Colors",
-        description="Draw chains in the colors of the theme, else in those below",
+        description="Draw chains in the colors of the theme. Off: use the colors below",
         default=True,
         options=set(),
     )
@@ -117,41 +120,41 @@ class ChainPreferences(bpy.types.AddonPreferences):
     )
     reached_colour: _colour(
         "Reached",
-        "Color of a chain at its target, or short of it by its soft distance",
+        "Color of a chain at its target, or kept short of it by its soft distance",
         (0.25, 0.75, 0.35),
     )
     held_colour: _colour(
         "Limited",
-        "Color of a chain in which limits or stretch play a part",
+        "Color of a chain that limits hold back, or whose bones stretch",
         (0.95, 0.65, 0.15),
     )
     missed_colour: _colour(
         "Out of Reach", "Color of a chain whose target is too far or too near", (0.95, 0.25, 0.2)
     )
-    reach_colour: _colour("Reach", "Color of what a chain can reach", (0.4, 0.6, 0.9))
+    reach_colour: _colour("Reach", "Color of the space that a chain can reach", (0.4, 0.6, 0.9))
     pole_colour: _colour("Pole", "Color of the line and plane of a pole", (0.75, 0.5, 0.95))
     limit_colour: _colour("Joint Limits", "Color of the limits of joints", (0.95, 0.85, 0.3))
     line_width: _pixels(
         "Line Width",
-        "How wide lines of chains are drawn, in pixels at the usual interface scale",
+        "Width of the lines of chains, in pixels at an interface scale of 1",
         3.0,
         10.0,
     )
     ghost_width: _pixels(
         "Ghost Width",
-        "How wide the poses of compared solvers are drawn, in pixels at the usual interface scale",
+        "Width of the lines of compared solvers, in pixels at an interface scale of 1",
         2.0,
         10.0,
     )
     joint_size: _pixels(
         "Joint Size",
-        "How large joints are drawn, in pixels at the usual interface scale",
+        "Size of joints, in pixels at an interface scale of 1",
         7.5,
         30.0,
     )
     log_level: EnumProperty(
         name="Log",
-        description="What is written to the console",
+        description="Messages that are written to the console",
         translation_context=LABEL_CONTEXT,
         items=logs.LEVELS,
         default="WARNING",

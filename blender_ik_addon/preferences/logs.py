@@ -6,10 +6,15 @@ import logging
 from typing import Final
 
 LEVELS: Final = (
-    ("DEBUG", "Everything", "How long each update takes as well"),
-    ("INFO", "Information", "Chains that cannot be solved and files brought up to date as well"),
-    ("WARNING", "Warnings", "What has gone wrong"),
-    ("ERROR", "Errors", "Only what is broken"),
+    ("DEBUG", "Everything", "All messages, also the time of each update"),
+    (
+        "INFO",
+        "Information",
+        "Problems, chains that cannot be solved, and files that were converted to the present"
+        " format",
+    ),
+    ("WARNING", "Warnings", "Problems and errors"),
+    ("ERROR", "Errors", "Only errors"),
 )
 _LOGGER: Final = logging.getLogger(__package__.rpartition(".")[0])
 _NAME: Final = "chain_ik"

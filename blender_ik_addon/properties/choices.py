@@ -11,31 +11,34 @@ from .chains import ChainGroup, body_of, owner_of
 LABEL_CONTEXT = "Chain IK"
 """Context of labels that Blender itself translates in another sense: Lead as the metal."""
 SOLVERS = (
-    ("TWO_BONE", "Two-Bone", "One exact formula for two bones, such as arms and legs"),
+    ("TWO_BONE", "Two-Bone", "Exact formula for two bones, for example for arms and legs"),
     (
         "FABRIK",
         "FABRIK",
-        "Lays the bones along from the tip and from the root in turn, as game engines do",
+        "Places the joints one by one, alternately from the tip and from the root. Game engines"
+        " use it",
     ),
     (
         "CCD",
         "CCD",
-        "Turns one joint after another toward the target, from the tip up, as game engines do",
+        "Turns one joint after another toward the target, from the tip to the root. Game engines"
+        " use it",
     ),
     (
         "NEWTON",
         "Newton",
-        "Bends all joints at once, as little as it takes: exact and quick, for all chains",
+        "Bends all joints at once and changes the pose little. Exact and quick, for all chains",
     ),
     (
         "FORCE",
         "Force",
-        "The target pulls; springs and weight spread the bend, as in necks and snakes",
+        "Pulls the chain to the target. Springs and weight spread the bend, for example in necks"
+        " and snakes",
     ),
     (
         "FOLLOW",
         "Follow",
-        "Drags the bones behind their tip or root, as a rope; goes on from the last pose",
+        "Drags the bones behind their tip or root like a rope. Continues from the last pose",
     ),
 )
 NEGATIVE_SCALES = (
@@ -43,7 +46,7 @@ NEGATIVE_SCALES = (
     (
         "KEEP",
         "Keep Bend",
-        "The mirrored limb bends to the side where the other one bends, in world space",
+        "The mirrored limb bends to the same side as the other one, in world space",
     ),
 )
 LEADS = (
@@ -51,32 +54,38 @@ LEADS = (
     ("ROOT", "Root", "The head of the first bone goes to the target"),
 )
 ROTATION_BONES = (
-    ("TIP", "Tip Bone", "The tip bone, which then does not bend: the bones before it reach"),
+    (
+        "TIP",
+        "Tip Bone",
+        "The tip bone. It does not bend then; the bones before it reach for the target",
+    ),
     (
         "AUTO",
         "Hand or Foot",
-        "The one bone that begins where the tip ends: all bones of the chain reach. Where there is"
-        " none, chains of three bones and more turn the tip",
+        "The only bone that begins at the end of the tip bone. All bones of the chain then reach"
+        " for the target. If there is no such bone, chains of three or more bones turn the tip"
+        " bone",
     ),
 )
 # Keyframes in files store these numbers.
 PLANTED = (
-    ("NONE", "None", "It moves freely", 0),
-    ("HEEL", "Heel", "Only the heel stands: the foot turns about it", 1),
-    ("TOE", "Toe", "Only the toe stands: the foot turns about it", 2),
-    ("FOOT", "Foot", "The whole foot or hand stands", 3),
+    ("NONE", "None", "The foot or hand moves freely", 0),
+    ("HEEL", "Heel", "Only the heel stands on the floor. The foot turns about it", 1),
+    ("TOE", "Toe", "Only the toe stands on the floor. The foot turns about it", 2),
+    ("FOOT", "Foot", "The whole foot or hand stands on the floor", 3),
 )
 STARTS = (
     (
         "KEYED",
         "Keyed",
-        "The bones' keyframes at this frame, else the pose stored when the chain began",
+        "The bones' keyframes at this frame. Bones without keys use the pose stored when the chain"
+        " began",
     ),
     ("REST", "Rest", "The rest pose of the armature"),
     (
         "CURRENT",
         "Current",
-        "The pose that the bones have now, so the result depends on the frames played before",
+        "The present pose of the bones. The result then depends on the frames played before",
     ),
 )
 
@@ -84,13 +93,13 @@ POLE_MODES = (
     (
         "TARGET",
         "Toward Pole",
-        "Bend toward the pole; without one as the pose that the chain starts from",
+        "Bend toward the pole. Without a pole, bend like the pose that the chain starts from",
     ),
     (
         "FOLLOW",
         "With Body",
-        "Bend as at rest: the side goes along with the bone that the chain hangs on, and with half"
-        " of the target's turn where the target turns a hand or foot",
+        "Bend like the rest pose. The side of the bend moves with the parent bone of the chain. If"
+        " the target turns a hand or foot, the side also takes half of that turn",
     ),
 )
 

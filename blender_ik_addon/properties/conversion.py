@@ -275,8 +275,8 @@ def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) 
     _report_lost(conversion, name_of_chain, "a chain", converting.lost_of_constraint(constraint))
     if is_animated(owner, index):
         conversion.remarks.append(
-            f"Chain '{name_of_chain}': keys or drivers of a removed chain animate it: delete"
-            " those that are not for it."
+            f"Keys or drivers of a removed chain animate chain '{name_of_chain}': delete those"
+            " that are not meant for it."
         )
     conversion.readers.update(moving.carry_out({"pole_angle": angle_change}))
     constraints = owner.pose.bones[bone].constraints
@@ -340,8 +340,8 @@ def _check_carries_no_body(settings: ChainGroup, plan: ChainPlan) -> None:
         is_below = first in index and not driven.isdisjoint(plan.skeleton.ancestors(index[first]))
         if other != settings and not other.mute and is_below:
             raise RigError(
-                "A constraint on it would stop the chains of the whole body that hang on its bones:"
-                " switch Whole Body off first."
+                "A constraint would stop other chains of the whole body below these bones: switch"
+                " Whole Body off first."
             )
 
 

@@ -23,7 +23,7 @@ def upgrade(objects: Iterable[bpy.types.Object]) -> None:
             if chain.solver in ("FABRIK", "CCD") and chain.iterations <= MAX_BARE_SWEEPS:
                 chain.use_finish = False
         _LOG.info(
-            "'%s': settings brought from format %d to %d", owner.name, settings.format, FORMAT
+            "'%s': settings converted from format %d to %d", owner.name, settings.format, FORMAT
         )
         settings.format = FORMAT
 

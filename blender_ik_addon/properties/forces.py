@@ -17,11 +17,15 @@ from .chains import KEYABLE, NOT_KEYABLE, ChainGroup, set_values
 from .choices import LABEL_CONTEXT
 
 MODES = (
-    ("EXACT", "Exact", "Each joint turns by the torque of the pull: its lever times the force"),
+    (
+        "EXACT",
+        "Exact",
+        "Each joint turns by the torque of the pull, which is the lever times the force",
+    ),
     (
         "CLASSIC",
         "Classic",
-        "Each joint turns by the product of two sines, as game programmers know it",
+        "Each joint turns by the product of two sines, a method known from games",
     ),
 )
 ROOT_AND_TIP = np.array([0.0, 1.0])
@@ -34,37 +38,36 @@ class ForceSettings(bpy.types.PropertyGroup):
 
     stiffness_root: FloatProperty(
         name="Stiffness Root",
-        description="How strongly the first bones spring back to the start pose, against mass"
-        " times gravity; no unit",
+        description="Strength with which the first bones spring back to the start pose, relative"
+        " to mass times gravity; no unit",
         **STRENGTH,
     )
     stiffness_tip: FloatProperty(
         name="Stiffness Tip",
-        description="How strongly the last bones spring back. Bones between the two ends get"
-        " values between the two; no unit",
+        description="Strength with which the last bones spring back to the start pose. The bones"
+        " in between get values in between; no unit",
         **STRENGTH,
     )
     comfort_root: FloatProperty(
         name="Comfort Root",
-        description="How far the first bones turn before they spring back at all; in degrees",
+        description="Angle that the first bones can turn before they spring back; in degrees",
         **COMFORT,
     )
     comfort_tip: FloatProperty(
         name="Comfort Tip",
-        description="How far the last bones turn before they spring back. Bones between the two"
-        " ends get values between the two; in degrees",
+        description="Angle that the last bones can turn before they spring back. The bones in"
+        " between get values in between; in degrees",
         **COMFORT,
     )
     mass: FloatProperty(
         name="Mass",
-        description="Weight of the whole chain; each bone has a share by its length. It counts"
-        " only with gravity; no unit",
+        description="Weight of the whole chain. Each bone gets a share by its length. Only used"
+        " with gravity; no unit",
         **STRENGTH,
     )
     gravity: FloatProperty(
         name="Gravity",
-        description="How strongly the bones are pulled down, along -Z of the world; no unit. 0:"
-        " off",
+        description="Strength of the downward pull, along -Z of the world; no unit. 0: off",
         soft_min=0.0,
         soft_max=10.0,
         **KEYABLE,
@@ -77,15 +80,15 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     force_mode: EnumProperty(
         name="Force Mode",
-        description="How the pull of the target turns the joints",
+        description="Method that computes the turns of the joints from the pull of the target",
         items=MODES,
         default="EXACT",
         **NOT_KEYABLE,
     )
     force_gain: FloatProperty(
         name="Step Size",
-        description="How far each step turns a joint, for a pull as long as the chain, in"
-        " degrees. 0: the largest step that is stable",
+        description="Turn of a joint in each step if the pull has the length of the chain, in"
+        " degrees. 0: the largest stable step",
         min=0.0,
         soft_max=1.0,
         subtype="ANGLE",
@@ -93,8 +96,8 @@ class ForceSettings(bpy.types.PropertyGroup):
     )
     use_gradual: BoolProperty(
         name="Gradual",
-        description="Ease toward the target from frame to frame, instead of being there at once."
-        " The pose then depends on the frames before: play from the start, and bake to keep it",
+        description="Move toward the target gradually, over several frames. The pose then depends"
+        " on the frames before: play from the first frame, and bake to keep the result",
         **NOT_KEYABLE,
     )
     ease: FloatProperty(
@@ -111,7 +114,7 @@ class ForceSettings(bpy.types.PropertyGroup):
     fastest: FloatProperty(
         name="Max Speed",
         translation_context=LABEL_CONTEXT,
-        description="How far a joint turns in a second at most; in degrees. 0: no limit",
+        description="Largest turn of a joint in one second; in degrees. 0: no limit",
         min=0.0,
         soft_max=20.0,
         subtype="ANGLE",

@@ -41,9 +41,8 @@ class ShownSettings(bpy.types.PropertyGroup):
     )
     show_chains: _switch(
         "Chains",
-        "Draw every chain as a line: green if it is at its target or its soft distance"
-        " keeps it short, amber if limits or stretch play a part, red if the target is out of"
-        " reach",
+        "Draw every chain as a line. Green: it is at its target, or its soft distance keeps it"
+        " short. Amber: limits hold it back, or its bones stretch. Red: the target is out of reach",
     )
     show_joints: _switch(
         "Joints",
@@ -51,7 +50,7 @@ class ShownSettings(bpy.types.PropertyGroup):
     )
     show_reach: _switch(
         "Reach",
-        "Draw how far the active chain reaches, and what is too near for it",
+        "Draw the space that the active chain can reach, and the space that is too near for it",
     )
     show_target_lines: _switch(
         "Target Lines",
@@ -63,17 +62,17 @@ class ShownSettings(bpy.types.PropertyGroup):
     )
     show_limits: _switch(
         "Limits",
-        "Draw how far each joint of the active chain may turn, and where it stands",
+        "Draw the limits of each joint of the active chain, and its present angle",
     )
     show_contacts: _switch(
         "Contacts",
-        "Draw where feet and hands stand at this frame, as Planted says: the heel"
-        " in the color of poles, the toe in that of held chains, both in that of reached ones."
-        " A ring shows a pin of a whole body",
+        "Draw the places where feet and hands stand at this frame, by the setting Planted. Heels"
+        " have the color of poles, toes the color of limited chains, whole feet the color of"
+        " chains at their target. A ring shows a pin of a whole body",
     )
     show_text: _switch(
         "Distances",
-        "Write the distance that is left to a target, in the unit of the scene",
+        "Show the remaining distance to a target, in the unit of the scene",
     )
 
 
@@ -88,15 +87,15 @@ class SceneSettings(bpy.types.PropertyGroup):
 
     use_live: BoolProperty(
         name="Live",
-        description="Chains follow whenever their targets move, on playback and in renders. Off:"
-        " they stand still",
+        description="Make chains follow their targets when you move them, during playback and in"
+        " renders. Off: the chains stand still",
         default=True,
         options=set(),
         update=_toggle_live,
     )
     overlay: PointerProperty(
         name="Overlay",
-        description="What the viewport shows of chains",
+        description="Parts of chains that the viewport shows",
         type=ShownSettings,
     )
 
@@ -106,14 +105,13 @@ class BodySettings(bpy.types.PropertyGroup):
 
     use_body: BoolProperty(
         name="Whole Body",
-        description="Solve the chains below the root as one body: where a limb cannot reach its"
-        " target, the body goes along, and what is pinned stays",
+        description="Solve the chains below the root as one body. If a limb cannot reach its"
+        " target, the body moves too. Pinned limbs stay in place",
         **NOT_KEYABLE | {"update": change_body},
     )
     root: StringProperty(
         name="Root",
-        description="The bone of the hips, which carries all limbs: the torso. Set Up Limbs finds"
-        " it. Empty: no body",
+        description="The hip bone, which carries all limbs. Set Up Limbs finds it. Empty: no body",
         maxlen=MAX_NAME_BYTES,
         **NOT_KEYABLE | {"update": change_root},
     )
@@ -125,15 +123,15 @@ class BodySettings(bpy.types.PropertyGroup):
     )
     influence: FloatProperty(
         name="Influence",
-        description="How far the body goes along: 0 leaves each limb to itself",
+        description="Amount by which the body moves with its limbs. 0: each limb is solved alone",
         **SHARE,
         **KEYABLE,
     )
     floor: PointerProperty(
         name="Floor",
-        description="The object whose X and Y axes span the floor: Plant Feet puts feet on it, and"
-        " a whole body stays above it. Empty: feet stand as high as in the clip, and bodies go"
-        " anywhere",
+        description="The object whose X and Y axes define the floor. Plant Feet puts feet on it,"
+        " and a whole body stays above it. Empty: feet keep their height from the clip, and bodies"
+        " have no floor",
         type=bpy.types.Object,
         poll=lambda settings, chosen: chosen != settings.id_data,
         **NOT_KEYABLE,
@@ -151,19 +149,19 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     body: PointerProperty(
         name="Body",
-        description="What the limbs of the armature belong to",
+        description="Body that the limbs of the armature belong to",
         type=BodySettings,
         override=OVERRIDABLE,
     )
     active_index: IntProperty(
         name="Active Chain",
-        description="Place of the chain that is shown in the list of chains; 0: the first",
+        description="Position of the active chain in the list of chains; 0: the first",
         options=set(),
         override=OVERRIDABLE,
     )
     is_control: BoolProperty(
         name="Control",
-        description="A chain has made this object; it may go with the chain",
+        description="A chain has created this object, which may be deleted with the chain",
         **NOT_SHOWN,
     )
     filled_paths: StringProperty(

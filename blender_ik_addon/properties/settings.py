@@ -84,41 +84,42 @@ class ChainSettings(bpy.types.PropertyGroup):
 
     name: StringProperty(
         name="Name",
-        description="What the chain is called in lists and messages. A number is added where"
-        " another chain of the armature has that name",
+        description="Name of the chain in lists and messages. A number is added if another chain"
+        " of the armature has the same name",
         default=DEFAULT_NAME,
         override=OVERRIDABLE,
         update=make_name_unique,
     )
     mute: BoolProperty(
         name="Mute",
-        description="Switch the chain off: its bones get back the pose that they had before",
+        description="Switch the chain off. Its bones return to their own pose",
         **KEYABLE,
     )
     influence: FloatProperty(
         name="Influence",
-        description="How far the bones go from their own pose, 0, to the target, 1",
+        description="Amount by which the bones follow the target, from 0 (their own pose) to 1"
+        " (the target)",
         **SHARE,
         **KEYABLE,
     )
     bone: StringProperty(
         name="Tip Bone",
-        description="The last bone of the chain: its tail, or head, goes to the target",
+        description="The last bone of the chain. Its tail or head goes to the target",
         **bone_name_keywords("bone", _take_tip),
     )
     chain_count: IntProperty(
         name="Chain Length",
         translation_context=LABEL_CONTEXT,
-        description="How many bones the chain has, counted from the tip bone up its parents; 0:"
-        " all up to the first",
+        description="Number of bones in the chain, counted from the tip bone up through its"
+        " parents. 0: all bones up to the topmost parent",
         min=0,
         max=300,
         **BONE_KEYWORDS,
     )
     solver: EnumProperty(
         name="Solver",
-        description="How the bones find their way to the target. The panels show what this one"
-        " uses",
+        description="Method that turns the bones toward the target. The panels show the settings"
+        " that it uses",
         translation_context=LABEL_CONTEXT,
         items=SOLVERS,
         default="NEWTON",
@@ -132,19 +133,20 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     subtarget: StringProperty(
         name="Target Bone",
-        description="The bone that the tip of the chain follows, where the target is an armature",
+        description="The bone that the tip of the chain follows, if the target is an armature",
         **bone_name_keywords("subtarget", _retarget),
     )
     pole_target: PointerProperty(
         name="Pole Target",
         translation_context=LABEL_CONTEXT,
-        description="The object that the chain bends toward, such as one in front of a knee",
+        description="The object that the chain bends toward, for example an empty in front of a"
+        " knee",
         type=bpy.types.Object,
         **ANCHOR_KEYWORDS,
     )
     pole_subtarget: StringProperty(
         name="Pole Bone",
-        description="The bone that the chain bends toward, where the pole target is an armature",
+        description="The bone that the chain bends toward, if the pole target is an armature",
         **bone_name_keywords("pole_subtarget", _retarget),
     )
     space: space_properties("TARGET")
@@ -152,7 +154,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_angle: FloatProperty(
         name="Pole Angle",
         translation_context=LABEL_CONTEXT,
-        description="Turns the bend away from the pole, about the line from the root to the"
+        description="Angle between the bend and the pole, about the line from the root to the"
         " target; in degrees",
         subtype="ANGLE",
         soft_min=-3.141593,
@@ -162,8 +164,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_mode: EnumProperty(
         name="Bend",
         translation_context=LABEL_CONTEXT,
-        description="How the chain finds the side that it bends to. Chains that share bones do not"
-        " use With Body: they bend as the pose that they start from",
+        description="Side that the chain bends to. Chains that share bones do not use With Body."
+        " They bend like the pose that they start from",
         items=POLE_MODES,
         default="TARGET",
         **NOT_KEYABLE,
@@ -171,9 +173,10 @@ class ChainSettings(bpy.types.PropertyGroup):
     pole_lean: FloatProperty(
         name="Lean",
         translation_context=LABEL_CONTEXT,
-        description="Change it only if the bend flips in a pose that you need. It flips where the"
-        " limb points opposite to its rest direction. Above zero moves that place away from the"
-        " side that the limb bends to, below zero toward that side. Arms: -60 degrees",
+        description="Angle that moves the direction in which the bend flips. Change it only if the"
+        " bend flips in a pose that you need. At 0 the bend flips when the limb points opposite to"
+        " its rest direction. Positive values move this direction away from the side of the bend,"
+        " negative values toward that side. Arms: -60 degrees",
         min=-pi,
         max=pi,
         subtype="ANGLE",
@@ -186,46 +189,46 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
-        description="To which side the chain bends while its object is mirrored by a negative"
-        " scale",
+        description="Side that the chain bends to while a negative scale mirrors its object",
         items=NEGATIVE_SCALES,
         default="MIRROR",
         **NOT_KEYABLE,
     )
     use_tail: BoolProperty(
         name="Use Tail",
-        description="Bring the tail of the tip bone to the target. Off: its head",
+        description="Bring the tail of the tip bone to the target. Off: bring its head to the"
+        " target",
         default=True,
         **BONE_KEYWORDS,
     )
     use_rotation: BoolProperty(
         name="Rotation",
-        description="Turn a bone of the chain as the target is turned, such as a hand or foot",
+        description="Give one bone the rotation of the target, for example the hand or foot",
         **BONE_KEYWORDS,
     )
     rotation_bone: EnumProperty(
         name="Rotation Bone",
-        description="Which bone turns with the target",
+        description="Bone that takes the rotation of the target",
         items=ROTATION_BONES,
         default="TIP",
         **BONE_KEYWORDS,
     )
     use_twist_spread: BoolProperty(
         name="Twist Spread",
-        description="Spread the turn of the hand or foot evenly along the bones of the segment"
-        " before it, and along twist bones. No joint moves",
+        description="Spread the turn of the hand or foot evenly over the bones of the segment"
+        " before it and over twist bones. The joints stay in place",
         **BONE_KEYWORDS,
     )
     orient_weight: FloatProperty(
         name="Rotation Weight",
-        description="How much of the target's rotation the bone takes, from 0, none, to 1, all",
+        description="Share of the target's rotation that the bone takes, from 0 (none) to 1 (all)",
         **SHARE,
         **KEYABLE,
     )
     iterations: IntProperty(
         name="Iterations",
-        description="Most iterations of the solver in one update; it stops sooner where the"
-        " target is reached",
+        description="Maximum number of iterations in one update. The solver stops sooner if it"
+        " reaches the target",
         default=500,
         min=1,
         soft_max=500,
@@ -233,16 +236,16 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     tolerance: FloatProperty(
         name="Tolerance",
-        description="A chain has reached its target at this distance; in scene units",
+        description="Largest distance at which the target counts as reached; in scene units",
         **TOLERANCE,
         soft_max=0.1,
         **NOT_KEYABLE,
     )
     use_finish: BoolProperty(
         name="Finish with Newton",
-        description=f"Let Newton finish what {MOST_SWEEPS} sweeps of FABRIK or CCD leave, and"
-        " bring limited chains to their poles and rotations. Off: the bare algorithm, as a"
-        " game engine runs it",
+        description=f"Let Newton finish the solution after {MOST_SWEEPS} sweeps of FABRIK or CCD."
+        " It also brings limited chains to their poles and rotations. Off: only the algorithm, as"
+        " in game engines",
         default=True,
         **NOT_KEYABLE,
     )
@@ -255,29 +258,30 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     joints: CollectionProperty(
         name="Joints",
-        description="What single bones may do in this chain, instead of their own IK settings",
+        description="Joints of single bones in this chain, used instead of the IK settings of"
+        " these bones",
         type=JointSettings,
         override=EXTENSIBLE,
     )
     active_joint_index: IntProperty(
         name="Active Joint",
-        description="Place of the joint that is shown in the list of joints; 0: the first",
+        description="Position of the active joint in the list of joints; 0: the first",
         options=set(),
         override=OVERRIDABLE,
     )
     weight: FloatProperty(
         name="Weight",
         translation_context=LABEL_CONTEXT,
-        description="How much the target of this chain counts, from 0 to 1, where chains that"
-        " share bones cannot all reach theirs",
+        description="Importance of this target if chains that share bones cannot all reach their"
+        " targets, from 0 to 1",
         **SHARE,
         **KEYABLE,
     )
     priority: IntProperty(
         name="Priority",
         translation_context=LABEL_CONTEXT,
-        description="In a whole body: targets of 1 are met before those of 2, and these before"
-        " those of 3. Targets of one priority share, by their weights; no unit",
+        description="Order of the targets in a whole body: 1 is reached before 2, and 2 before 3."
+        " Targets of the same priority share the error by their weights; no unit",
         default=2,
         min=1,
         max=9,
@@ -286,22 +290,23 @@ class ChainSettings(bpy.types.PropertyGroup):
     use_pin: BoolProperty(
         name="Pin",
         translation_context=LABEL_CONTEXT,
-        description="In a whole body: the target is met before all that are not pinned. Pinned"
-        " feet stay where they are, whatever pulls at the body",
+        description="Reach this target before all targets that are not pinned, in a whole body."
+        " Pinned feet stay in place when other targets pull the body",
         **KEYABLE,
     )
     pull: FloatProperty(
         name="Pull",
         translation_context=LABEL_CONTEXT,
-        description="In a whole body: how far the body goes along to where this limb alone does not"
-        " reach. 0: not at all",
+        description="Amount by which a whole body follows this limb if the limb alone cannot reach"
+        " its target. 0: not at all",
         **SHARE,
         **KEYABLE,
     )
     soft_distance: FloatProperty(
         name="Soft Distance",
-        description="The chain straightens more slowly once it is this near to full reach, so"
-        " that knees do not pop; it then stops short of the target. In scene units. 0: off",
+        description="Distance from full reach at which the chain begins to straighten more slowly,"
+        " so that knees do not pop. The chain then stops short of the target. In scene units. 0:"
+        " off",
         min=0.0,
         soft_max=1.0,
         subtype="DISTANCE",
@@ -309,8 +314,8 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_stretch: BoolProperty(
         name="Stretch",
-        description="Let bones grow to a target that is out of reach: those with an IK Stretch"
-        " above 0 (Properties, tab Bone, Inverse Kinematics)",
+        description="Let bones grow if the target is out of reach. Only bones with an IK Stretch"
+        " above 0 grow (Properties, tab Bone, Inverse Kinematics)",
         **NOT_KEYABLE | {"update": change_stretch},
     )
     use_keep_volume: BoolProperty(
@@ -320,7 +325,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     follow_lead: EnumProperty(
         name="Lead",
-        description="Which end of the chain goes to the target and drags the other bones along",
+        description="End of the chain that goes to the target and drags the other bones along",
         translation_context=LABEL_CONTEXT,
         items=LEADS,
         default="TIP",
@@ -328,14 +333,14 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     use_anchor: BoolProperty(
         name="Anchor",
-        description="Keep the other end of the chain where it is. Off: the whole chain is dragged"
-        " along",
+        description="Keep the other end of the chain in place. Off: the target drags the whole"
+        " chain along",
         **NOT_KEYABLE,
     )
     max_bend: FloatProperty(
         name="Max Bend",
-        description="Largest angle between a bone and the next one, in degrees; 180: no limit."
-        " Not used where joints have limits",
+        description="Largest angle between a bone and the next one, in degrees; 180: no limit. Not"
+        " used if joints have limits",
         default=pi,
         min=0.0,
         max=pi,
@@ -344,16 +349,16 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     start_from: EnumProperty(
         name="Start From",
-        description="The pose that each update starts from: of several solutions, the chain takes"
-        " the nearest one",
+        description="The pose that each update starts from. If there are several solutions, the"
+        " chain takes the nearest one",
         items=STARTS,
         default="KEYED",
         **NOT_KEYABLE,
     )
     planted: EnumProperty(
         name="Planted",
-        description="Which part of the foot or hand stands on the floor at this frame. Plant Feet"
-        " finds it and holds it in place; if this has keys, Plant Feet follows them",
+        description="Part of the foot or hand that stands on the floor at this frame. Plant Feet"
+        " finds it and holds it in place. If this setting has keys, Plant Feet follows them",
         translation_context=LABEL_CONTEXT,
         items=PLANTED,
         default="NONE",
@@ -361,7 +366,7 @@ class ChainSettings(bpy.types.PropertyGroup):
     )
     force: PointerProperty(
         name="Force",
-        description="What the bones resist and weigh with the solver Force",
+        description="Stiffness and weight of the bones, for the solver Force",
         type=ForceSettings,
         override=OVERRIDABLE,
     )
@@ -369,18 +374,20 @@ class ChainSettings(bpy.types.PropertyGroup):
     # collection of bones with their numbers would cost more than solving them.
     stored_pose: StringProperty(
         name="Stored Pose",
-        description="What the bones' channels held before the chain first wrote, as JSON",
+        description="Values of the bones' channels before the chain first changed them, as JSON",
         **NOT_SHOWN,
     )
     status: StringProperty(
         name="Status",
-        description="Whether the chain has reached its target, else why not and what to do",
+        description="Result of the last update. If the target is not reached: the reason, and what"
+        " to do",
         get=status,
     )
     residual: FloatProperty(
         name="Residual",
         subtype="DISTANCE",
-        description="Distance that is left to the target, in scene units; -1 where none was solved",
+        description="Remaining distance to the target, in scene units; -1 if the chain was not"
+        " solved",
         get=residual,
         precision=6,
     )

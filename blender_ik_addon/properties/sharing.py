@@ -94,9 +94,9 @@ def check_new(owner: bpy.types.Object, spec: ChainSpec) -> None:
         if shared and (cure := new_cure or live_cure) is not None:
             bone, whose = skeleton.names[shared[0]], "this chain" if new_cure else f"'{name}'"
             raise RigError(
-                f"Bone '{bone}' already belongs to chain '{name}', and a second one cannot be"
-                f" solved together with it: {cure} for {whose}, select other bones, or remove"
-                f" chain '{name}' first."
+                f"Bone '{bone}' already belongs to chain '{name}', and the two chains cannot be"
+                f" solved together: {cure} for {whose}, select other bones, or remove chain"
+                f" '{name}' first."
             )
 
 

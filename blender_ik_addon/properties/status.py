@@ -43,14 +43,14 @@ from .records import (
 )
 
 NEW_KEYS = (
-    "The chain starts from the keys of its bones, so it bends another way at other frames than"
-    " before. To keep its bends, key the target only, and delete the keys of the bones"
+    "The chain starts from the new keys of its bones, so it now bends differently at other frames."
+    " To keep its bends, key only the target, and delete the keys of the bones"
 )
 
 
 INSTANCED = (
-    "the armature itself is not in this scene, as in a collection instance: add its collection to"
-    " the scene, or bake its chains before you instance it"
+    "the armature itself is not in this scene, for example because it is in a collection"
+    " instance: add its collection to the scene, or bake its chains before you instance it"
 )
 
 
@@ -61,20 +61,20 @@ POLE_IN_LINE = (
 
 
 OUTSIDE_BODY = (
-    "No bone of the body carries this chain, so it is solved by itself: choose a Root above it, if"
-    " it is to go along"
+    "No bone of the body carries this chain, so it is solved by itself: to include it, choose a"
+    " Root above it"
 )
 
 
 NO_FOOT_CONTROL = (
-    "The control of this foot was deleted, so nothing rolls it: remove the chain with Delete"
+    "The control of this foot was deleted, so the foot cannot roll: remove the chain with Delete"
     " Controls, then press Set Up Limbs"
 )
 
 
 SOLVED_BY_ITSELF = (
-    "A chain with the solver Force or Follow is solved by itself: the body carries it, but does not"
-    " go along with its target"
+    "A chain with the solver Force or Follow is solved by itself: the body carries it, but does"
+    " not follow its target"
 )
 
 
@@ -180,8 +180,8 @@ def _add_moving_constraints(settings: ChainGroup, outcome: Outcome, text: str) -
         return text
     bones, off = listed(moved[0]), length_in_words(moved[1], length_unit(bpy.context.scene))
     return (
-        f"Constraints of {bones} act after the chain, {off} left: mute them, or end the chain"
-        f" before these bones. {text}"
+        f"Constraints of {bones} act after the chain and leave {off} to the target: mute them, or"
+        f" end the chain before these bones. {text}"
     )
 
 

@@ -29,7 +29,7 @@ def faults(example: Example, playback: playing.Playback) -> list[str]:
     """Return a sentence for each frame on which a chain did not reach its target."""
     gaps = {key: gap for key, gap in playback.gaps.items() if key[2] not in example.giving_way}
     return [
-        f"{chain} of {rig} on frame {frame} is {gap:.2g} m off and says: {status}"
+        f"{chain} of {rig} is {gap:.2g} m from its target on frame {frame}: {status}"
         for (frame, rig, chain), gap in gaps.items()
         if not (status := playback.statuses[frame, rig, chain]).startswith("Reached")
         or not gap <= ALLOWED
@@ -47,12 +47,13 @@ def make(example: Example, folder: Path) -> None:
     count = len(playback.gaps) // example.frames
     print(
         f"{MARK}{example.name}: {count} chain{'s' * (count > 1)}, {median:.1f} ms a frame,"
-        f" at most {1e3 * playback.worst:.4f} mm off, {path.stat().st_size / 1024.0:.0f} KB",
+        f" at most {1e3 * playback.worst:.4f} mm from a target,"
+        f" {path.stat().st_size / 1024.0:.0f} KB",
         flush=True,
     )
     studio.take_picture(example, path.with_suffix(".png"))
     if sentences:
-        sentence = f"{len(sentences)} times a chain of '{example.name}' did not follow."
+        sentence = f"Chains of '{example.name}' missed their targets {len(sentences)} times."
         raise SystemExit("\n".join((*sentences[:9], sentence)))
 
 
@@ -62,7 +63,9 @@ def main(folder: Path, names: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     unknown = [name for name in names if name not in EXAMPLES]
     if unknown:
-        raise SystemExit(f"No example {', '.join(unknown)}; there are {', '.join(EXAMPLES)}.")
+        raise SystemExit(
+            f"There is no example {', '.join(unknown)}: choose from {', '.join(EXAMPLES)}."
+        )
     for name in names:
         make(EXAMPLES[name], folder)
     print(f"{MARK}written: {folder}")

@@ -131,7 +131,7 @@ function framesOf(text) {
         const first = match ? Number(match[1]) : 1;
         const last = match && match[2] !== undefined ? Number(match[2]) : first;
         if (!match || first > last) {
-            throw `'${part}' is no frame and no range: write 7, 1-250 or 10,20,30-40.`;
+            throw `'${part}' is not a frame or a range: write 7, 1-250 or 10,20,30-40.`;
         }
         if (Math.max(Math.abs(first), Math.abs(last)) > LAST_FRAME) {
             throw `'${part}' is too far: Blender's frames end at ${LAST_FRAME}.`;

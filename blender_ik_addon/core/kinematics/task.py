@@ -147,8 +147,8 @@ def check_solver(solver: Solver, count: int, *, turns_tip: bool) -> None:
     if solver is Solver.TWO_BONE and count != 2:
         if turns_tip and count < 2:
             raise SolverMismatchError(
-                "Two-Bone bends two bones, and one is left where the tip takes the target's"
-                " rotation: set Rotation Bone to Hand or Foot, or lengthen the chain."
+                "Two-Bone needs two bones besides the tip, which copies the target's rotation:"
+                " set Rotation Bone to Hand or Foot, or lengthen the chain."
             )
         way = "lengthen" if count < 2 else "shorten"
         raise SolverMismatchError(

@@ -71,16 +71,15 @@ class Chain(Record):
         self._freeze_arrays(InvalidChainError, bend_direction=bends)
         for name, record in (("joints", self.joints), ("forces", self.forces)):
             if record is not None:
-                check_shape(
-                    record.shape, (*leading, count), name, InvalidChainError, "give one a bone"
-                )
+                advice = "give one for each bone"
+                check_shape(record.shape, (*leading, count), name, InvalidChainError, advice)
         if self.topology is not None and self.joints is not None:
             _check_offsets(self.joints)
         if self.joints is not None and JointKind.FLOATING in self.joints.kinds:
             if self.topology is None or len(self.topology.roots) > 1:
                 raise InvalidChainError(
-                    "Only a tree floats, and as a whole: give one topology whose bones all hang on"
-                    " the first one."
+                    "Only a whole tree can float: give one topology with all bones below the first"
+                    " one."
                 )
 
     def _measure_segments(self) -> Array:
@@ -100,7 +99,7 @@ class Chain(Record):
         if points.shape[-2] != count + effectors:
             raise InvalidChainError(
                 f"There are {points.shape[-2]} joint positions for {count} bones and {effectors}"
-                " effectors: give the heads and then the effectors."
+                " effectors: give one for each bone, then one for each effector."
             )
         carriers = np.array([*topology.parents, *topology.effector_bones])
         offsets = points - points[..., carriers, :]
@@ -108,8 +107,8 @@ class Chain(Record):
         for effector, path in enumerate(topology.paths):
             if (lengths[..., [*path, count + effector]].sum(axis=-1) <= 0.0).any():
                 raise InvalidChainError(
-                    f"Effector {effector} of the tree stands on the head of a root bone, which"
-                    " never moves: give it another point."
+                    f"Effector {effector} of the tree is at the head of a root bone, which never"
+                    " moves: give it another point."
                 )
         return lengths
 
@@ -170,9 +169,9 @@ def _check_offsets(joints: Joints) -> None:
     """Raise ``InvalidChainError`` if a bone of a tree stretches or has no volume."""
     if joints.slide_low.any() or joints.slide_high.any():
         raise InvalidChainError(
-            "Bones that several chains share cannot stretch: take the stretch off, or solve the"
-            " chains one by one."
+            "Bones that several chains share cannot stretch: set their slides to zero, or solve"
+            " the chains one by one."
         )
     sizes = np.linalg.norm(joints.offsets, axis=-1).max(axis=-1)
     if (np.abs(np.linalg.det(joints.offsets)) <= MIN_VOLUME_SHARE * sizes**3).any():
-        raise InvalidChainError("A bone of the tree is scaled to nothing: give it a scale.")
+        raise InvalidChainError("A bone of the tree has zero scale on an axis: raise it.")

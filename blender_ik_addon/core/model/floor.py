@@ -37,4 +37,6 @@ class Floor(Record):
         points: Shape = (*plane[:-1], len(self.bones), 3)
         self._freeze_arrays(InvalidGoalError, points=points, normal=plane, origin=plane)
         if not (np.abs(self.normal).max(axis=-1) > 0.0).all():
-            raise InvalidGoalError("The normal of the floor is zero: give the way up from it.")
+            raise InvalidGoalError(
+                "The normal of the floor is zero: give the direction up from it."
+            )

@@ -67,7 +67,7 @@ class Forces(Record):
         """Copy, check and freeze the arrays."""
         shape = np.shape(self.stiffness)
         if not shape:
-            raise InvalidChainError("The stiffness is a single number: give one a bone.")
+            raise InvalidChainError("The stiffness is a single number: give one for each bone.")
         self._freeze_arrays(
             InvalidChainError,
             "forces' ",
@@ -98,7 +98,7 @@ class Forces(Record):
         if optimum is not None and (np.linalg.norm(optimum, axis=-1) < 1e-9).any():
             raise InvalidChainError("An optimum is a zero rotation: give unit quaternions wxyz.")
         if self.gain is not None and not (math.isfinite(self.gain) and self.gain > 0.0):
-            raise InvalidChainError("The gain must be above zero: set it, say, to 0.2.")
+            raise InvalidChainError("The gain must be above zero: set it to 0.2, for example.")
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -80,7 +80,7 @@ class Goal(Record):
         if self.near_wxyz is not None:
             if not effectors or self.priority is None:
                 raise InvalidGoalError(
-                    "Only a tree with priorities stays near to a pose: give one an effector."
+                    "A near pose needs a tree with priorities: give one to each effector."
                 )
             self._freeze_rotations("near_wxyz", "near rotation", (*leading[:-1], "n", 4))
             self._freeze_arrays(InvalidGoalError, near_root=(*leading[:-1], 3))
@@ -100,7 +100,7 @@ class Goal(Record):
         if self.weight is not None:
             if (self.weight < 0.0).any() or not (self.weight > 0.0).any(axis=-1).all():
                 raise InvalidGoalError(
-                    "The weights of a tree's goals must be zero or more, and one above: raise it."
+                    "The weights of a tree's goals must not be negative or all zero: raise them."
                 )
         for name, kind in (("has_pole", bool), ("has_tip_rotation", bool), ("priority", int)):
             values = getattr(self, name)
@@ -108,7 +108,7 @@ class Goal(Record):
                 if len(values) != leading[-1]:
                     raise InvalidGoalError(
                         f"There must be {leading[-1]} values of {name}, not {len(values)}: give"
-                        " one an effector for all trees."
+                        " one for each effector, the same for all trees."
                     )
                 freeze(self, name, tuple(kind(value) for value in values))
 

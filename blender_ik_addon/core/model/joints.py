@@ -101,9 +101,11 @@ class Joints(Record):
         freeze(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
         freeze(self, "unturned", tuple(int(bone) for bone in self.unturned))
         if not all(0 <= bone < len(self.kinds) for bone in self.unturned):
-            raise InvalidChainError("What is not turned is no bone: give the indices of bones.")
+            raise InvalidChainError(
+                "An index in unturned is out of range: give the indices of bones."
+            )
         if JointKind.FLOATING in self.kinds[1:]:
-            raise InvalidChainError("Only the first bone floats: put it before all others.")
+            raise InvalidChainError("Only the first bone can float: put it before all others.")
         self._check_ranges()
 
     @property
@@ -113,12 +115,12 @@ class Joints(Record):
 
     def _check_ranges(self) -> None:
         if (self.low > self.high).any() or (self.slide_low > self.slide_high).any():
-            raise InvalidChainError("A joint's least turn exceeds its greatest: swap the two.")
+            raise InvalidChainError("The minimum of a joint exceeds its maximum: swap the two.")
         if not (np.isfinite(self.slide_low).all() and np.isfinite(self.slide_high).all()):
-            raise InvalidChainError("A joint slides without end: give its range two numbers.")
+            raise InvalidChainError("A joint has an infinite slide: set two finite numbers.")
         if (self.mobility <= 0.0).any() or (self.mobility > 1.0).any():
             raise InvalidChainError(
-                "A joint's mobility must lie above 0 and up to 1: set it there."
+                "A joint's mobility is out of range: set it above 0 and up to 1."
             )
 
 

@@ -88,17 +88,17 @@ class SolveOptions:
                 )
             freeze(self, "solver", Solver(self.solver))
         for values, minimum, sentence in (
-            (self.iterations, 1, "The cap on iterations must be at least 1: raise it."),
+            (self.iterations, 1, "The limit of iterations must be at least 1: raise it."),
             (self.tolerance, 0.0, "The tolerance must be zero or more: set a distance."),
             (self.soft_distance, 0.0, "The soft distance must be zero or more: set a distance."),
-            (self.max_bend, 0.0, "The greatest bend must be zero or more: set an angle."),
+            (self.max_bend, 0.0, "The maximum bend must be zero or more: set an angle."),
         ):
             is_valid = values >= minimum
             # NaN fails this comparison.
             if not (is_valid.all() if isinstance(is_valid, np.ndarray) else is_valid):
                 raise InvalidOptionError(sentence)
         if not 0.0 <= self.orient_weight <= 1.0:
-            raise InvalidOptionError("The orient_weight must lie between 0 and 1: set it there.")
+            raise InvalidOptionError("The orient_weight is out of range: set it between 0 and 1.")
 
     def take(self, rows: Counts) -> SolveOptions:
         """Return the options of some of the chains."""

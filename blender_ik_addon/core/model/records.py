@@ -29,7 +29,7 @@ def check_array(
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise error(f"The {name} must be made of numbers: give an array of floats.") from None
+        raise error(f"The {name} must contain only numbers: give an array of floats.") from None
     if array.shape != shape:
         check_shape(array.shape, shape, name, error)
     if can_be_infinite:
@@ -40,7 +40,7 @@ def check_array(
     else:
         is_valid = bool(np.isfinite(array).all())
     if not is_valid:
-        raise error(f"The {name} must be finite: check the transforms behind the numbers.")
+        raise error(f"The {name} must be finite: check its source for NaN and infinity.")
     array.setflags(write=False)
     return array
 
@@ -50,7 +50,7 @@ def check_shape(
     shape: Shape,
     name: str,
     error: type[IKError],
-    advice: str = "give an array like that",
+    advice: str = "give an array of this shape",
 ) -> None:
     """Raise ``error`` with advice if a shape is not the required one."""
     pairs = zip(actual, shape, strict=False)

@@ -45,15 +45,15 @@ class Topology:
             if indices.ndim != 1 or not indices.size or indices.dtype.kind not in "iu":
                 words = name.replace("_", " ")
                 raise InvalidChainError(
-                    f"The {words} must be a list of whole numbers: give one index a row."
+                    f"The {words} must be a list of whole numbers: give one bone index per item."
                 )
             freeze(self, name, tuple(indices.tolist()))
         if any(not -1 <= parent < bone for bone, parent in enumerate(self.parents)):
             raise InvalidChainError(
-                "A bone stands before its parent: list parents first, -1 for none."
+                "A bone comes before its parent: list parents first, with -1 for none."
             )
         if not all(0 <= bone < len(self.parents) for bone in self.effector_bones):
-            raise InvalidChainError("An effector hangs on no bone: give it the index of a bone.")
+            raise InvalidChainError("An effector belongs to no bone: give it the index of a bone.")
 
     @cached_property
     def path_bones(self) -> list[int]:

@@ -25,7 +25,7 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
     """
     if chain.joints is not None:
         raise InvalidChainError(
-            "Positions do not say how chains with joints turn:"
+            "Positions do not determine the rotations of chains with joints:"
             " read the local rotations of their solutions."
         )
     if solution.blended_rotations_wxyz is not None:

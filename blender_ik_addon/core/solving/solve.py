@@ -114,11 +114,12 @@ def _check_goals(chain: Chain, goal: Goal) -> None:
         (*expected, 3),
         "target positions",
         InvalidGoalError,
-        "give one goal a chain, and in a tree one an effector",
+        "give one goal for each chain, in a tree one for each effector",
     )
     if goal.near_wxyz is not None:
         shape, bone_shape = goal.near_wxyz.shape[-2:], (chain.bone_count, 4)
-        check_shape(shape, bone_shape, "near rotations", InvalidGoalError, "give one a bone")
+        advice = "give one for each bone"
+        check_shape(shape, bone_shape, "near rotations", InvalidGoalError, advice)
 
 
 def _solve_in_floats(
@@ -181,7 +182,7 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     """
     if chains.joints is not None and chains.joints.unturned:
         raise SolverMismatchError(
-            "Follow drags bones that turn with the one before: leave unturned out,"
+            "Follow needs bones that turn with their parents: leave unturned out,"
             " or choose another solver."
         )
     targets, start, compiled = goals.target_position, chains.joint_positions, compile_chains(chains)

@@ -41,8 +41,8 @@ from ..controls import make_controls
 from ..selection import view_layer_of
 
 ALL_HAVE = (
-    "Every limb that was found has a chain already: for a chain of other bones, select these in"
-    " pose mode and press +."
+    "Every limb that was found already has a chain: to add a chain for other bones, select them"
+    " in pose mode and press +."
 )
 
 

@@ -29,7 +29,7 @@ from ..controls import make_controls
 class POSE_OT_chain_ik_mirror(ChainOperator):
     """Add the same chain on the other side, with its settings, joints, target and pole.
 
-    The bones there are found by their names, such as .L and .R.
+    Bones of the other side are found by their names, for example with .L and .R.
     """
 
     bl_label = "Mirror to Other Side"
@@ -61,7 +61,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         store(copy)
         if left_out:
             names = ", ".join(left_out)
-            self.warn(f"Joints left out, as axes differ on the other side: {names}")
+            self.warn(f"Joints left out because axes differ on the other side: {names}")
 
 
 def _opposite_target(

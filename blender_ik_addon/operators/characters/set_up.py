@@ -39,20 +39,20 @@ class POSE_OT_chain_ik_setup(ChainOperator):
 
     bl_label = "Set Up Limbs"
     bl_description = (
-        "Find the limbs of the armature by the names and parents of its bones,"
-        " and add a chain with a target to each. Elbows and knees go along by themselves. Controls"
-        " go along with a root, the torso or each other. The pose does not move"
+        "Find the limbs of the armature by the names and parents of its bones, and add a chain"
+        " with a target to each. Elbows and knees follow by themselves. Controls move with a"
+        " root, the torso or each other. The pose does not change"
     )
 
     scope: EnumProperty(
         name="Limbs",
-        description="Which limbs get chains",
+        description="Limbs that get chains",
         items=SCOPES,
         options=SKIP_SAVE,
     )
     kinds: EnumProperty(
         name="Kinds",
-        description="Which kinds of limbs get chains",
+        description="Kinds of limbs that get chains",
         translation_context=LABEL_CONTEXT,
         items=KINDS,
         default=DEFAULT_KINDS,
@@ -60,23 +60,24 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     )
     control: EnumProperty(
         name="Control",
-        description="What targets and poles are. Until you choose here, the preferences decide",
+        description="Kind of the targets and poles. The preferences decide until you choose here",
         items=CONTROLS,
     )
     parent: StringProperty(
         name="Parent",
-        description="Parent of all new control bones, which then get no root and no spaces."
-        " Empty: none",
+        description="Parent of all new control bones. With a parent, they get no root and no"
+        " spaces. Empty: no parent",
         search=search_parents,
     )
     use_limits: BoolProperty(
         name="Limits",
-        description="Limit knees, elbows, fingers, necks and tails as in books of anatomy",
+        description="Limit knees, elbows, fingers, necks and tails to the ranges in anatomy books",
     )
 
     use_body: BoolProperty(
         name="Whole Body",
-        description="Then make one body of all chains: the hips get a control, and legs are pinned",
+        description="Make one body of all chains afterwards. The hips get a control, and the legs"
+        " are pinned",
     )
 
     problem = staticmethod(selection.problem_of_armature)
@@ -103,7 +104,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
             self.tell(f"Set up {chains}: {', '.join(names)}")
             if keyed := with_keyed_bones(owner, names):
                 self.warn(
-                    f"Bones have keys that their targets lack: {listed(keyed)}."
+                    f"These chains have keyed bones, but no keyed targets: {listed(keyed)}."
                     " Press Plant Feet to key these targets."
                 )
         elif count := added.space_count:

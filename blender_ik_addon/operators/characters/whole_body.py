@@ -68,19 +68,19 @@ class POSE_OT_chain_ik_body(ChainOperator):
 
     bl_label = "Make Whole Body"
     bl_description = (
-        "Solve all chains of the armature as one body: where a limb does not reach, the body goes"
-        " along, and what is pinned stays. The hips get a control, the torso, and nothing moves"
+        "Solve all chains of the armature as one body. If a limb cannot reach its target, the"
+        " body moves along, but pinned limbs stay. The hips get a control, the torso. The pose"
+        " does not change"
     )
 
     control: EnumProperty(
         name="Control",
-        description="What the control of the hips is. Until you choose here, the preferences"
-        " decide",
+        description="Kind of the control of the hips. The preferences decide until you choose here",
         items=CONTROLS,
     )
     use_pins: BoolProperty(
         name="Pin Legs",
-        description="Pin the targets of legs: feet stay where they are, whatever pulls at the body",
+        description="Pin the targets of legs. Feet stay in place when something pulls at the body",
         default=True,
     )
 

@@ -20,7 +20,7 @@ WHICH = (
         "Selected",
         "Plant the chains of the selected bones, targets and poles of this armature",
     ),
-    ("ALL", "All", "Plant all chains of the armature, muted ones as well"),
+    ("ALL", "All", "Plant all chains of the armature, including muted ones"),
 )
 
 
@@ -29,32 +29,32 @@ class POSE_OT_chain_ik_plant(ClipOperator):
 
     bl_label = "Plant Feet"
     bl_description = (
-        "Find when feet and hands stand in the clip of the range, and key targets, poles and hips"
-        " so that they do not slide. The clip as it was is kept in an action of its own, and each"
+        "Find the frames of the range in which feet and hands stand. Key targets, poles and hips"
+        " so that they do not slide. The original clip is kept in a separate action, and each"
         " run starts from it"
     )
 
     which: EnumProperty(
         name="Chains",
-        description="Which chains to plant",
+        description="Chains to plant",
         items=WHICH,
         default="ALL",
         options=SKIP_SAVE,
     )
     use_hips: BoolProperty(
         name="Adjust Hips",
-        description="Lower the hips where a leg would have to straighten more than in the clip",
+        description="Lower the hips where a leg would otherwise be straighter than in the clip",
         default=True,
         options=SKIP_SAVE,
     )
     use_pins: BoolProperty(
         name="Key Pins",
-        description="Key the pins of a whole body as well: a foot is pinned while it stands",
+        description="Also key the pins of a whole body, so that a foot is pinned while it stands",
         options=SKIP_SAVE,
     )
     relative_to: StringProperty(
         name="Relative To",
-        description="What feet stand on where that moves, such as a raft. Empty: the world",
+        description="Moving object that the feet stand on, for example a raft. Empty: the world",
         options=SKIP_SAVE,
     )
 
@@ -77,7 +77,10 @@ class POSE_OT_chain_ik_plant(ClipOperator):
             self.warn(problem)
         platform = scene.objects.get(self.relative_to)
         if self.relative_to and platform is None:
-            return self.refuse(f"There is no object '{self.relative_to}' in the scene.")
+            return self.refuse(
+                f"There is no object '{self.relative_to}' in the scene: choose another one in"
+                " Relative To."
+            )
         body, frames = self._owner.chain_ik.body, self.frames(scene)
         root = free_root(self._owner, body.root)
         inputs = frames, body.floor, platform, root, self.use_hips

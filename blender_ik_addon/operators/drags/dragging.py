@@ -92,7 +92,7 @@ class Dragging(ChainOperator):
         except IKError as error:
             problem = str(error)
         except ReferenceError:
-            problem = "What was dragged is gone: choose another target, pole or chain."
+            problem = "The dragged target, pole or chain no longer exists: choose another one."
         # The dragged thing is gone or has not moved, so there is nothing to restore.
         self._clear_texts(context)
         return self.refuse(problem)

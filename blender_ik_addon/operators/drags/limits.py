@@ -25,10 +25,10 @@ SEARCH_RANGE, SEARCH_COUNT = math.pi / 4.0, 721
 
 AXES = (
     ("X", "X", "About the bone's X axis"),
-    ("Y", "Y", "About the bone's own length"),
+    ("Y", "Y", "About the bone's Y axis, along its length"),
     ("Z", "Z", "About the bone's Z axis"),
 )
-ENDS = (("MIN", "Min", "The least rotation"), ("MAX", "Max", "The greatest rotation"))
+ENDS = (("MIN", "Min", "The smallest rotation"), ("MAX", "Max", "The largest rotation"))
 
 
 class POSE_OT_chain_ik_set_limit(Dragging):
@@ -36,14 +36,14 @@ class POSE_OT_chain_ik_set_limit(Dragging):
 
     bl_label = "Move Limit"
     bl_description = (
-        "Move one end of the range that a bone of the active chain may turn in: in the chain's own"
-        " joint of the bone, else in the bone's IK limits"
+        "Move one end of the rotation range of a bone in the active chain. The range is in the"
+        " chain's joint for this bone, otherwise in the bone's IK limits"
     )
     hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
 
     bone: StringProperty(name="Bone", description="A bone of the chain", options=SKIP_SAVE)
     turn: EnumProperty(
-        name="Axis", description="The axis that it turns about", items=AXES, options=SKIP_SAVE
+        name="Axis", description="The axis of the rotation", items=AXES, options=SKIP_SAVE
     )
     end: EnumProperty(
         name="End",
@@ -53,7 +53,7 @@ class POSE_OT_chain_ik_set_limit(Dragging):
     )
     angle: FloatProperty(
         name="Angle",
-        description="Where the range ends, in degrees, no farther than its other end",
+        description="Angle at this end of the range, in degrees. It cannot pass the other end",
         subtype="ANGLE",
         options=SKIP_SAVE,
     )
@@ -97,14 +97,16 @@ class POSE_OT_chain_ik_set_limit(Dragging):
 
     def _find(self, settings: ChainGroup) -> LimitEnd:
         if not self.bone:
-            raise RigError("No bone is given: name the bone of the chain whose limit is to move.")
+            raise RigError(
+                "No bone is given: name the bone of the chain whose limit you want to move."
+            )
         spec = chain_spec(settings)
         for end in find_ends(owner_of(settings), spec, self.bone):
             if "XYZ"[end.axis] == self.turn and end.is_max == (self.end == "MAX"):
                 return end
         raise RigError(
-            f"Bone '{self.bone}' has no such limit in this chain: switch Limits on, and a limit"
-            " about that axis."
+            f"Bone '{self.bone}' has no limit about this axis in this chain: switch Limits on, and"
+            " a limit about this axis."
         )
 
     def _set(self, settings: ChainGroup, angle: float) -> float:

@@ -34,7 +34,7 @@ class Placing(Dragging):
 
     location: FloatVectorProperty(
         name="Location",
-        description="Where to move it in world space, in scene units",
+        description="New location in world space, in scene units",
         subtype="TRANSLATION",
         options=SKIP_SAVE,
     )

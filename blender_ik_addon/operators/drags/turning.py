@@ -23,7 +23,7 @@ from .view import View
 class POSE_OT_chain_ik_turn_pole(Dragging):
     """Turn the bend of the active chain away from its pole, about the line from root to target.
 
-    Auto Keying keys an angle that has keys.
+    Auto Keying keys the angle if it already has keys.
     """
 
     bl_label = "Turn Pole Angle"

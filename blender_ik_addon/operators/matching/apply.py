@@ -19,8 +19,8 @@ class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
 
     bl_label = "Apply to Bones"
     bl_description = (
-        "Bones keep the pose that their chains give them, and these chains are muted (IK to FK):"
-        " the chains of the selected bones, targets and poles, else the active chain"
+        "Keep the pose that chains give their bones, and mute these chains (IK to FK). Works on"
+        " the chains of the selected bones, targets and poles, otherwise on the active chain"
     )
 
     use_keys: BoolProperty(
@@ -32,7 +32,7 @@ class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
 
     @classmethod
     def obstacle(cls, settings: ChainGroup) -> str:
-        idle = "The chain leaves its bones alone: unmute it, or raise its influence."
+        idle = "The chain does not move its bones: unmute it, or raise its influence."
         return super().obstacle(settings) or (idle if is_idle(settings) else "")
 
     def act(self, context: bpy.types.Context) -> set[str]:

@@ -52,7 +52,7 @@ class Matching(ChainOperator):
     def obstacle(cls, settings: ChainGroup) -> str:
         """Return why a chain cannot be matched, in words; empty if it can."""
         if settings.solver == "FOLLOW":
-            return "A chain with the solver Follow goes on from its last pose: bake it instead."
+            return "A chain with the solver Follow continues from its last pose: bake it instead."
         return "" if settings.target is not None else "This chain has no target: choose one first."
 
     def choose(
@@ -99,7 +99,7 @@ class OptionalFrameRange(FrameRange):
 
     use_range: BoolProperty(
         name="Range",
-        description="Do it at each frame of a range, and set keys",
+        description="Work on each frame of a range, and set keys",
         options=SKIP_SAVE,
     )
 

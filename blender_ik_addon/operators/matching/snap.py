@@ -37,9 +37,9 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
 
     bl_label = "Snap Target"
     bl_description = (
-        "Move targets and poles to match the present pose, so that nothing moves when a chain takes"
-        " over (FK to IK): of the chains of the selected bones, targets and poles, else of the"
-        " active chain. Switches Flip Bend off"
+        "Move targets and poles to match the present pose, so that nothing moves when a chain"
+        " takes over (FK to IK). Works on the chains of the selected bones, targets and poles,"
+        " otherwise on the active chain. Switches Flip Bend off"
     )
 
     use_keys: BoolProperty(

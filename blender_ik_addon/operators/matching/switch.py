@@ -41,7 +41,11 @@ from .matched_chains import (
 )
 
 SIDES = (
-    ("TOGGLE", "Other", "To IK if the active chain is muted or its influence is zero, else to FK"),
+    (
+        "TOGGLE",
+        "Other",
+        "To IK if the active chain is muted or its influence is zero, otherwise to FK",
+    ),
     ("IK", "IK", "The chain takes over, from the pose that the bones have at this frame"),
     ("FK", "FK", "The bones keep the pose that the chain gives them at this frame"),
 )
@@ -56,14 +60,14 @@ class POSE_OT_chain_ik_switch(Matching):
 
     bl_label = "Switch FK/IK"
     bl_description = (
-        "Switch the chains of the selected bones, targets and poles, else the active chain,"
-        " between FK and IK at this frame. The pose is matched, and keys are set so that it does"
-        " not pop"
+        "Switch chains between FK and IK at this frame. The pose is matched, and keys are set so"
+        " that it does not pop. Works on the chains of the selected bones, targets and poles,"
+        " otherwise on the active chain"
     )
 
     to: EnumProperty(
         name="To",
-        description="What poses the bones from this frame on",
+        description="Method that poses the bones from this frame on",
         translation_context=LABEL_CONTEXT,
         items=SIDES,
         options=SKIP_SAVE,

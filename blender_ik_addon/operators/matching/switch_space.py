@@ -18,8 +18,8 @@ from ..base import SKIP_SAVE, ChainOperator
 from .matched_chains import OptionalFrameRange, new_interpolation
 
 CONTROLS = (
-    ("TARGET", "Target", "What the tip of the chain follows"),
-    ("POLE", "Pole", "What the chain bends toward"),
+    ("TARGET", "Target", "Control that the tip of the chain follows"),
+    ("POLE", "Pole", "Control that the chain bends toward"),
 )
 
 
@@ -33,17 +33,17 @@ def search_spaces(
 
 
 class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
-    """From this frame on, the target or pole of the active chain goes along with something else.
+    """Let the target or pole of the active chain move with another bone or object.
 
-    It stays where it is, and keys are set so that it does not pop. Its later keys count in the new
-    space.
+    This begins at the present frame. The control stays in place, and keys are set so that it does
+    not pop. Its later keys are relative to the new space.
     """
 
     bl_label = "Switch Space"
 
     which: EnumProperty(
         name="Control",
-        description="Which control of the chain is switched",
+        description="Control of the chain to switch",
         items=CONTROLS,
         options=SKIP_SAVE,
     )

@@ -39,5 +39,5 @@ class VIEW3D_PT_chain_ik_body(ActiveChainPanel):
         layout.prop(body, "floor")
         # The status reports a root that does not exist.
         if not lost_root(owner):
-            text = translate(f"The location of '{body.root}' is written")
+            text = translate(f"Chain IK sets the location of '{body.root}'")
             layout.label(text=text, icon="INFO", translate=False)

@@ -68,7 +68,7 @@ def _read_chain(mark: str, depsgraph: bpy.types.Depsgraph) -> ComparisonChain:
     if settings is None:
         raise RigError(CHANGED)
     if settings.influence <= 0.0:
-        raise RigError("Influence is zero, so that no solver would show: raise it first.")
+        raise RigError("Influence is zero, so no solver would move the bones: raise it first.")
     owner, (_, index) = owner_of(settings), chain_key(settings)
     # Reading settings that were never set makes Blender store and copy them from then on.
     has_force, force = settings.is_property_set("force"), ForceSpec()

@@ -32,24 +32,32 @@ JointPositions = npt.NDArray[np.float32]
 class ComparedPoint(bpy.types.PropertyGroup):
     """A joint of a solved pose."""
 
-    co: FloatVectorProperty(name="Position", description="World space", subtype="XYZ")
+    co: FloatVectorProperty(
+        name="Position", description="Position of the joint in world space", subtype="XYZ"
+    )
 
 
 class ComparedSolver(bpy.types.PropertyGroup):
     """The result of one solver."""
 
-    name: StringProperty(name="Name", description="The solver")
-    solver: StringProperty(name="Solver", description="Its identifier; empty for the constraint")
-    use_finish: BoolProperty(name="Finish", description="Whether Newton finished the rest")
-    status: StringProperty(name="Status", description="How it ended, or why it could not")
+    name: StringProperty(name="Name", description="Name of the solver")
+    solver: StringProperty(
+        name="Solver", description="Identifier of the solver; empty for Blender's constraint"
+    )
+    use_finish: BoolProperty(
+        name="Finish", description="Newton has finished the solution of this solver"
+    )
+    status: StringProperty(
+        name="Status", description="Result of the solver, or the reason for its failure"
+    )
     residual: FloatProperty(
         name="Residual", description="Distance left to the target in scene units; -1 without a pose"
     )
     iterations: IntProperty(
-        name="Iterations", description="How many iterations it took; -1 where nobody tells"
+        name="Iterations", description="Number of iterations; -1 if it is unknown"
     )
     milliseconds: FloatProperty(
-        name="Time", description="How long a solve takes, in milliseconds; -1 without a pose"
+        name="Time", description="Time of one solve, in milliseconds; -1 without a pose"
     )
     joints: CollectionProperty(type=ComparedPoint)
 
@@ -103,10 +111,13 @@ def _bone_and_target(settings: ChainGroup) -> list[object]:
 class ComparedChain(bpy.types.PropertyGroup):
     """The chain that solvers were compared on, and their results."""
 
-    mark: StringProperty(name="Mark", description="Tells which chain it is while the file is open")
-    frame: FloatProperty(name="Frame", description="At which the solvers were compared")
+    mark: StringProperty(name="Mark", description="Identifier of the chain while the file is open")
+    frame: FloatProperty(name="Frame", description="Frame at which the solvers were compared")
     solvers: CollectionProperty(type=ComparedSolver)
-    active_index: IntProperty(name="Active Solver", description="Whose status is shown below")
+    active_index: IntProperty(
+        name="Active Solver",
+        description="Position in the list of the solver whose status is shown below; 0: the first",
+    )
     show_ghosts: BoolProperty(
         name="Ghosts",
         description="Draw the pose of every solver in the viewport, each in its own color",

@@ -133,9 +133,9 @@ def space_properties(which: str) -> Any:
 
     return StringProperty(
         name="Space" if which == "TARGET" else "Pole Space",
-        description=f"What the {word} goes along with: a bone or an object. Switched here, the"
-        f" {word} stays where it is, and no key is set. Empty: the armature object for a control"
-        " bone, the world for an empty",
+        description=f"Bone or object that the {word} moves with. If you switch it here, the {word}"
+        " stays in place, and no key is set. Empty: the armature object for a control bone, the"
+        " world for an empty",
         get=get,
         set=switch,
         search=search,

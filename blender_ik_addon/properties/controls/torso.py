@@ -116,8 +116,8 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
         )
     if other is not None:
         raise RigError(
-            f"Object '{other.name}' has chains on the same armature: give this one an armature of"
-            " its own (Object > Relations > Make Single User)."
+            f"Object '{other.name}' has chains on the same armature: give this object its own"
+            " armature (Object > Relations > Make Single User)."
         )
     skeleton = skeleton_of(armature_object)
     spec = replace(_hips_spec(hips), body=BodyGoal(hips))

@@ -68,7 +68,7 @@ def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> End
     if owner_of(chain).override_library and not posed.is_property_overridable_library(name):
         raise RigError(
             f"The IK limits of bone '{bone}' come from a library and cannot be changed here:"
-            " give the bone a joint of the chain's own."
+            " add a joint for this bone to the chain."
         )
     # IK limits of bones always contain the rest pose.
     return EndSetting(posed, name, *((0.0, math.pi) if is_max else (-math.pi, 0.0)))

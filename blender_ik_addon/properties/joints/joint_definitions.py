@@ -22,25 +22,29 @@ KINDS_OF_JOINTS = (
     (
         "BALL",
         "Ball",
-        "Swings to all sides and twists about its own length, each axis in its own range",
+        "Swings to all sides and twists about the bone's Y axis. Each axis has its own range",
     ),
-    ("CONE", "Cone", "Swings to all sides up to one angle, and twists about its own length"),
+    ("CONE", "Cone", "Swings to all sides up to one angle, and twists about the bone's Y axis"),
     ("HINGE_X", "Hinge X", "Turns about the bone's X axis only"),
-    ("HINGE_Y", "Hinge Y", "Twists about the bone's own length only"),
+    ("HINGE_Y", "Hinge Y", "Twists about the bone's Y axis only"),
     ("HINGE_Z", "Hinge Z", "Turns about the bone's Z axis only"),
-    ("ELBOW_X", "Elbow X", "Turns about the bone's X axis, and twists"),
-    ("ELBOW_Z", "Elbow Z", "Turns about the bone's Z axis, and twists"),
-    ("SWING", "Swing", "Swings to all sides, each axis in its own range, and does not twist"),
+    ("ELBOW_X", "Elbow X", "Turns about the bone's X axis, and twists about its Y axis"),
+    ("ELBOW_Z", "Elbow Z", "Turns about the bone's Z axis, and twists about its Y axis"),
+    ("SWING", "Swing", "Swings to all sides without twist. Each axis has its own range"),
     ("FIXED", "Fixed", "Does not turn"),
 )
 ZEROS = (
-    ("REST", "Rest Pose", "Angles count from the bone's rest pose"),
-    ("PARENT", "Parent Bone", "Angles count from the bone standing straight on from its parent"),
+    ("REST", "Rest Pose", "Angles are measured from the bone's rest pose"),
+    (
+        "PARENT",
+        "Parent Bone",
+        "Angles are measured from the pose in which the bone is in line with its parent",
+    ),
     (
         "CHILD",
         "Child Bone",
-        "The joint holds the next bone of the chain: angles count from that one standing straight"
-        " on from this bone",
+        "The joint holds the next bone of the chain. Angles are measured from the pose in which"
+        " that bone is in line with this one",
     ),
 )
 RANGED_AXES = {kind.name: "".join(compress("xyz", free)) for kind, free in FREE.items()}
@@ -58,11 +62,11 @@ def _use_limit(axis: str) -> Any:
 
 
 def _end(axis: str, word: str, degrees: int) -> Any:
-    least = {"Min": "Least", "Max": "Greatest"}[word]
+    end = {"Min": "Smallest", "Max": "Largest"}[word]
     return FloatProperty(
         name=f"{word} {axis}",
-        description=f"{least} turn about the bone's {axis} axis; both ends may lie on one side of"
-        " zero. In degrees",
+        description=f"{end} turn about the bone's {axis} axis, in degrees. Both ends of the range"
+        " may be on the same side of zero",
         default=math.radians(degrees),
         soft_min=-math.pi,
         soft_max=math.pi,
@@ -74,8 +78,8 @@ def _end(axis: str, word: str, degrees: int) -> Any:
 def _stiffness(axis: str) -> Any:
     return FloatProperty(
         name=f"Stiffness {axis}",
-        description=f"How little the bone turns about its {axis} axis while others can, from 0,"
-        f" freely, to {MAX_STIFFNESS:g}",
+        description=f"Resistance of the bone to turns about its {axis} axis while other bones can"
+        f" turn, from 0 (free) to {MAX_STIFFNESS:g}",
         min=0.0,
         max=MAX_STIFFNESS,
         subtype="FACTOR",
@@ -84,11 +88,11 @@ def _stiffness(axis: str) -> Any:
 
 
 def _slide_end(word: str, default: float) -> Any:
-    ends = {"Min": "begins", "Max": "ends"}[word]
+    end = {"Min": "Start", "Max": "End"}[word]
     return FloatProperty(
         name=f"{word} Slide",
-        description=f"Where the slide {ends}, along the bone's Y axis at rest. Counted from its"
-        " stored location; in scene units",
+        description=f"{end} of the slide along the bone's Y axis at rest, measured from its stored"
+        " location; in scene units",
         default=default,
         subtype="DISTANCE",
         **NOT_KEYABLE,
@@ -105,14 +109,14 @@ class JointSettings(bpy.types.PropertyGroup):
     )
     kind: EnumProperty(
         name="Kind",
-        description="Which turns the joint allows: about which axes of the bone",
+        description="Axes of the bone that the joint can turn about",
         items=KINDS_OF_JOINTS,
         default="BALL",
         **NOT_KEYABLE,
     )
     relative_to: EnumProperty(
         name="Angles From",
-        description="Which pose of the bone is zero for the angles of the joint",
+        description="Pose of the bone in which the angles of the joint are zero",
         items=ZEROS,
         default="REST",
         **NOT_KEYABLE,
@@ -128,7 +132,7 @@ class JointSettings(bpy.types.PropertyGroup):
     max_z: _end("Z", "Max", 180)
     cone_angle: FloatProperty(
         name="Cone Angle",
-        description="How far the bone may swing from zero to every side; in degrees",
+        description="Largest swing of the bone from zero to every side; in degrees",
         default=math.radians(45.0),
         min=0.0,
         max=math.pi,
@@ -140,7 +144,7 @@ class JointSettings(bpy.types.PropertyGroup):
     stiffness_z: _stiffness("Z")
     use_slide: BoolProperty(
         name="Slide",
-        description="Let the bone move along its own Y axis, as a piston does. It must not be"
+        description="Let the bone move along its own Y axis like a piston. The bone must not be"
         " connected to its parent",
         **NOT_KEYABLE,
     )

@@ -16,8 +16,8 @@ from window.driver import select_bones
 NOTES = Path(__file__).parents[1] / "notes"
 FOOT = """
 ABOUT THIS TEXT
-It stands where the Properties editor usually is: the icon in the corner of its header changes it \
-back. The file needs the extension Chain IK; without it nothing follows.
+This text is in place of the Properties editor. To get that back, click the icon in the corner of \
+this header. The file needs the extension Chain IK. Without it, nothing follows the targets.
 """
 # Saved by Blender 4.2 with one workspace whose sidebar shows our tab: only a window can select a
 # tab. It has a camera and a sun, hidden where their outlines would disturb; Workbench, so that F12

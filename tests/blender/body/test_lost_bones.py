@@ -209,7 +209,7 @@ def test_bodies_of_objects_that_share_an_armature_move_independently(body):
     rigs.change(first.chain_ik.body, use_body=False)
     assert bodies.farthest(solved, bodies.places(second)) <= bodies.PLACE_TOLERANCE
     select_objects(active=first)
-    text = "Object 'metarig.001' has chains on the same armature: give this one an armature of its"
+    text = "Object 'metarig.001' has chains on the same armature: give this object its own"
     assert refusal(whole_body).startswith(text)
 
 

@@ -244,9 +244,7 @@ def test_a_body_carries_chains_of_force_and_refuses_those_that_its_limbs_hang_on
     chains["Neck"].solver = "FORCE"
     press(bpy.ops.pose.chain_ik_body)
     rigs.updated()
-    assert chains["Neck"].status.endswith(
-        "the body carries it, but does not go along with its target"
-    )
+    assert chains["Neck"].status.endswith("the body carries it, but does not follow its target")
     before = rigs.tail(ob, "spine.003")
     rigs.change(ob.pose.bones["Arm Target.L"].location, x=0.5 * bodies.height(ob))
     carried, neck = rigs.tail(ob, "spine.003"), rigs.evaluated(ob).pose.bones["spine.004"]
@@ -387,8 +385,8 @@ def test_limbs_that_are_set_up_later_belong_to_the_present_body(body, capfd):
     assert "Thumb.L" in body.chain_ik.chains
     assert "nothing has changed" not in capfd.readouterr().out
     assert refusal(setup, kinds={"FINGER"}, use_body=True) == (
-        "Every limb that was found has a chain already: for a chain of other bones, select these in"
-        " pose mode and press +."
+        "Every limb that was found already has a chain: to add a chain for other bones, select"
+        " them in pose mode and press +."
     )
 
 
@@ -397,8 +395,8 @@ def test_hips_that_carry_a_body_become_no_constraint_before_it_is_switched_off(b
     select_bones(body, [bodies.HIPS])
     convert = bpy.ops.pose.chain_ik_convert
     assert refusal(convert, direction="TO_CONSTRAINTS") == (
-        "Chain 'Hips': A constraint on it would stop the chains of the whole body that hang on its"
-        " bones: switch Whole Body off first."
+        "Chain 'Hips': A constraint would stop other chains of the whole body below these bones:"
+        " switch Whole Body off first."
     )
     rigs.change(body.chain_ik.body, use_body=False)
     press(convert, direction="TO_CONSTRAINTS")

@@ -114,7 +114,9 @@ def test_missing_and_duplicate_frames_are_reported(file, capfd):
     output = ("--output", file.with_name("out.blend"))
     first, second, over = make_chunks(file, "1-4", "8-11", "4-7")
     message = refusal(capfd, "merge", first, second, *output)
-    assert message == "Frames 5-7, 12 of 'Rig 0' are in no file: run chunk for them first."
+    assert (
+        message == "Frames 5-7, 12 of 'Rig 0' are missing from the files: run chunk for them first."
+    )
     message = refusal(capfd, "merge", first, second, over, *output)
     assert message == f"Frame 4 of 'Rig 0' is in {first} and in {over}: leave one of them out."
     assert not output[1].exists()
@@ -132,14 +134,18 @@ def test_chunks_of_other_chains_or_another_file_are_refused(file, capfd):
     (one,) = make_chunks(file, "7-12", options=("--armature", "Rig 1"))
     assert "hold different chains" in refusal(capfd, "merge", first, one, *output)
     (report,) = make_chunks(file, "7-12", options=("--report-only",))
-    assert "report and no values" in refusal(capfd, "merge", report, *output, "--frames", "7-12")
+    assert "report without poses" in refusal(capfd, "merge", report, *output, "--frames", "7-12")
     message = refusal(capfd, "merge", first, *output, *lines.CLIP)
-    assert message.endswith(f"{first.name} holds no notes for a clip: make it with --method clip.")
+    assert message.endswith(
+        f"{first.name} holds no data for a clip: make it again with --method clip."
+    )
     bpy.data.objects["Rig 0"].location.x = 1.0
     lines.save(file)
     (second,) = make_chunks(file, "7-12")
     message = refusal(capfd, "merge", first, second, *output)
-    assert message == f"{first} was made of another file, or of this one before a change."
+    assert message == (
+        f"{first} is from another file, or from another version of this one: make it again."
+    )
     assert not output[1].exists()
 
 
@@ -153,7 +159,7 @@ def test_a_file_that_is_not_a_chunk_is_reported(file, capfd):
     np.savez(other, values=np.zeros(3))
     for path in (torn, text, other):
         message = refusal(capfd, "merge", path, *output)
-        assert message == f"{path} is no whole file of chunk: make it again."
+        assert message == f"{path} is not a complete file of chunk: make it again."
     assert "does not exist" in refusal(capfd, "merge", file.with_name("gone.npz"), *output)
     # The command chunk makes the folder of its output, but not the parent of that folder.
     folder = file.with_name("chunks")
@@ -174,13 +180,13 @@ def test_chains_that_depend_on_time_are_played_from_the_first_frame_or_refused(t
     assert lines.run("bake", "--output", whole) in (0, 3)
     first, second = make_chunks(file, "1-6", "7-12")
     message = refusal(capfd, "merge", first, second, "--output", merged)
-    assert message.endswith("begins at frame 7 instead of 1: make it with --from 1.")
+    assert message.endswith("starts at frame 7 instead of 1: make it again with --from 1.")
     (second,) = make_chunks(file, "7-12", options=("--from", 1))
     assert lines.run("merge", first, second, "--output", merged) in (0, 3)
     assert lines.read_bake(merged) == lines.read_bake(whole)
     # Another way: solve the rope in one part, and the others in two.
     free = make_chunks(file, "1-6", "7-12", options=("--only", "independent"))
-    assert "'Rope' is in none of the files" in refusal(capfd, "merge", *free, "--output", merged)
+    assert "No file contains 'Rope'" in refusal(capfd, "merge", *free, "--output", merged)
     rope = make_chunks(file, "1-12", options=("--only", "dependent"))
     assert lines.run("merge", *free, *rope, "--output", merged) in (0, 3)
     assert lines.read_bake(merged) == lines.read_bake(whole)
@@ -259,7 +265,7 @@ def test_a_full_disk_leaves_existing_files_as_they_were(tmp_path, destination, c
     with lines.start_process(file, "bake", *output_options, preexec_fn=limit_file_size) as process:
         _, err = process.communicate(timeout=300)
     assert process.returncode == 1, err
-    assert "could not be saved whole: make room on the disk" in err.splitlines()[-1]
+    assert "could not be saved completely: free disk space" in err.splitlines()[-1]
     assert (file.read_bytes(), output.read_bytes()) == (before, b"what was there")
     assert {path.name for path in file.parent.iterdir()} == {"scene.blend", "out.blend"}
 

@@ -188,7 +188,12 @@ def test_solvers_of_a_chain_that_was_dragged_away_start_where_its_root_was():
 
 
 REFUSALS = [
-    ("chain", "influence", 0.0, "Influence is zero, so that no solver would show: raise it first."),
+    (
+        "chain",
+        "influence",
+        0.0,
+        "Influence is zero, so no solver would move the bones: raise it first.",
+    ),
     ("chain", "target", None, "No target is set: choose an object for the chain to follow."),
     ("chain", "bone", "Gone", "Bone 'Gone' no longer exists: choose another tip."),
     (

@@ -47,11 +47,14 @@ def test_use_sets_the_solver_of_the_compared_chain_and_undo_reverts_only_that():
             assert chain.use_finish == use_finish
         bpy.ops.ed.undo()
         assert bpy.data.objects["Rig"].chain_ik.chains[0].solver == "NEWTON"
-    expected = "Blender's IK constraint is no solver of chains: press Convert Chains to get one."
+    expected = (
+        "Blender's IK constraint is not a solver of chains: press Convert Chains to replace the"
+        " chain with it."
+    )
     assert refusal(compared_rigs.use, index=names.index(compared_rigs.BUILT_IN)) == expected
 
 
-NOT_COMPARED = "Nothing is compared: press Compare Solvers first."
+NOT_COMPARED = "There is no comparison: press Compare Solvers first."
 
 
 def test_a_comparison_ends_with_its_file_with_its_chain_and_by_its_button(tmp_path):

@@ -126,8 +126,8 @@ def test_a_foot_that_lacks_a_bone_names_it_in_status_and_refusals_and_the_others
         ("Root", "Reached. The space of 'Leg Target.L' no longer exists: choose another space"),
         (
             "Leg Target.L",
-            "Reached. The control of this foot was deleted, so nothing rolls it: remove the chain"
-            " with Delete Controls, then press Set Up Limbs",
+            "Reached. The control of this foot was deleted, so the foot cannot roll: remove the"
+            " chain with Delete Controls, then press Set Up Limbs",
         ),
         ("Leg Ankle.L", "The target bone 'Leg Ankle.L' no longer exists: choose another."),
     ):

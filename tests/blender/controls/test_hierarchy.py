@@ -168,7 +168,7 @@ def test_a_character_that_has_chains_gets_what_is_missing_and_does_not_move(rigi
     assert farthest(before, places(ob)) <= 1e-6
     assert spaces(ob) == expected | {"Spine": ""}
     assert set(space_bones(ob, "Spine")) == {"spine", "Root"}
-    assert refusal(setup).startswith("Every limb that was found has a chain already")
+    assert refusal(setup).startswith("Every limb that was found already has a chain")
 
 
 def test_a_space_that_the_user_has_chosen_stays(rigify):

@@ -147,7 +147,9 @@ def test_an_end_of_a_limit_follows_the_mouse_until_its_chain_is_gone(view, chain
     chain.id_data.chain_ik.chains.clear()
     drag.drag_along(path[:1])
     assert drag.result == {"CANCELLED"}
-    assert drag.reports == ["What was dragged is gone: choose another target, pole or chain."]
+    assert drag.reports == [
+        "The dragged target, pole or chain no longer exists: choose another one."
+    ]
     assert drag.context.status is None
 
 

@@ -142,7 +142,7 @@ def test_an_end_of_a_limit_that_does_not_exist_is_refused_with_advice():
     for bone, turn in (("Bone.1", "Z"), ("Bone.0", "X"), ("Gone", "X")):
         text = refusal(set_limit, bone=bone, turn=turn, end="MAX", angle=1.0)
         assert "switch Limits on" in text
-    assert "name the bone of the chain whose limit is to move" in refusal(set_limit)
+    assert "name the bone of the chain whose limit you want to move" in refusal(set_limit)
     text = refusal(set_limit, bone="Bone.1", turn="X", end="MAX", angle=math.nan)
     assert "not a finite number" in text
     assert joint.max_x == before

@@ -157,7 +157,7 @@ def test_a_body_has_a_tick_and_settings_and_its_chains_a_priority_a_pull_and_a_p
     press(bpy.ops.pose.chain_ik_body)
     drawn = ui.draw(only="Whole Body")
     assert ui.names(drawn) == {"root", "influence", "floor", "use_body"}
-    assert ui.names(drawn, "label") == {"The location of 'Bone.0' is written"}
+    assert ui.names(drawn, "label") == {"Chain IK sets the location of 'Bone.0'"}
     assert not ui.names(drawn, "operator")
     assert ui.names(ui.draw(only="Target")) >= {"priority", "use_pin", "pull"}
     for chain.use_pin, icon in ((False, "UNPINNED"), (True, "PINNED")):

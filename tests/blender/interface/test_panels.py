@@ -327,7 +327,7 @@ def test_the_joint_of_a_bone_has_the_fields_that_count_and_is_shown_with_the_one
     assert not names(draw_bone_tab(arm, "Bone.1"))
     joint.kind, joint.relative_to = "BALL", "CHILD"
     drawn = draw_bone_tab(arm, "Bone.1")
-    assert "Held by the joint of Bone.0" in names(drawn, "label")
+    assert "Limited by the joint of Bone.0" in names(drawn, "label")
     assert "min_x" in names(drawn)
     assert names(drawn, "operator") == {"pose.chain_ik_joint_add"}
     active = {item.name: item.is_active for item in draw_bone_tab(arm, "Bone.0")}

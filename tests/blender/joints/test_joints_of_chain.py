@@ -305,7 +305,7 @@ def test_a_pose_outside_makes_the_range_wider_says_so_and_does_not_move(seed, ki
     target.location = rigs.tail(ob, "Bone.1")
     before = rigs.pose(ob)
     press(preset, preset=kind)
-    assert "Ranges are wider than by anatomy" in capfd.readouterr().out
+    assert "Ranges are wider than in anatomy books" in capfd.readouterr().out
     rigs.change(chain, start_from="CURRENT", mute=False)
     np.testing.assert_allclose(rigs.pose(ob), before, atol=1e-5)
 
@@ -348,11 +348,11 @@ def test_bends_between_axes_and_bones_that_no_chain_drives_are_named_and_nothing
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Apart")
     select_bones(ob, ["Bone.1"])
     for kind in BENDS:
-        assert "recalculate the roll" in refusal(preset, preset=kind)
+        assert "recalculate their roll" in refusal(preset, preset=kind)
     select_bones(ob, ["Apart.0"])
-    assert refusal(preset) == "Left out, as no chain drives these bones: Apart.0."
+    assert refusal(preset) == "Left out because no chain drives these bones: Apart.0."
     rigs.enter(ob, "OBJECT")
-    assert "select the bones that are to get the joint" in refusal(preset)
+    assert "select the bones that should get the joint" in refusal(preset)
 
 
 ANGLES = st.floats(0.0, 3.1).map(lambda angle: round(angle, 3))

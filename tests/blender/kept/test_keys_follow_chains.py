@@ -289,7 +289,8 @@ def test_a_driver_that_reads_the_removed_chain_reads_no_other_one_and_says_so(pa
     assert not curve.driver.is_valid
     assert 'chain_ik.chains["Left' in source_of(curve)
     output = capfd.readouterr().out
-    assert "Drivers of Reader read what was removed: give them something else to read." in output
+    text = "Drivers of Reader read settings that were removed: give these drivers another input."
+    assert text in output
 
 
 def test_a_keying_set_keys_the_same_chains_as_before():

@@ -219,7 +219,7 @@ def test_an_instance_of_a_linked_character_is_not_solved_until_it_is_made_an_ove
     instance = rigs.make_empty("Instance")
     rigs.change(instance, instance_type="COLLECTION", instance_collection=character)
     (linked,) = [ob for ob in bpy.data.objects if ob.type == "ARMATURE"]
-    message = "Not solved: the armature itself is not in this scene, as in a collection instance"
+    message = "Not solved: the armature itself is not in this scene, for example because it is"
     assert linked.chain_ik.chains["Left"].status.startswith(message)
     bpy.context.view_layer.objects.active = instance
     instance.select_set(True)

@@ -191,7 +191,7 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
         with rigs.changed(owner, **{name: value}):
             assert text in refusal(bake)
     rigs.change(chain, mute=True)
-    assert "unmute those" in refusal(bake, which="ALL")
+    assert "unmute the chains" in refusal(bake, which="ALL")
     rigs.change(chain, mute=False)
     data = ob.animation_data_create()
     data.action = bpy.data.actions.new("Other")
@@ -229,7 +229,7 @@ def test_blender_s_bake_action_keys_what_live_chains_do(visual_keying):
     np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
 
 
-WARNING = "The chain starts from the keys of its bones, so it bends another way at other frames"
+WARNING = "The chain starts from the new keys of its bones, so it now bends differently"
 WIDE_SWING = {1: (0.9, 0.3, 2.2), 12: (-1.2, 0.9, 1.4)}
 
 

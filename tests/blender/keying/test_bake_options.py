@@ -91,7 +91,7 @@ def test_selected_chains_are_those_of_selected_bones_and_targets():
         press(bake, which="SELECTED", mute=len(expected) == 2)
         assert baked_bones(ob) == expected
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, True]
-    assert "unmute those" in refusal(bake, which="ALL")
+    assert "unmute the chains" in refusal(bake, which="ALL")
     select_bones(ob, [])
     assert refusal(bake, which="SELECTED").startswith("No live chain is selected")
 

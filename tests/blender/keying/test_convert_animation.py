@@ -203,7 +203,7 @@ def test_drivers_elsewhere_and_keying_sets_go_along_both_ways_and_what_is_gone_i
     assert "Drivers" not in capfd.readouterr().out
     read_by(reader, "location", limb.ob, f"{CONSTRAINT}.use_stretch", 1)
     to_chains(limb.ob)
-    assert "Warning: Drivers of Reader read what was removed" in capfd.readouterr().out
+    assert "Warning: Drivers of Reader read settings that were removed" in capfd.readouterr().out
 
 
 def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
@@ -238,7 +238,7 @@ def test_keys_left_for_a_chain_that_is_gone_are_told(capfd):
     rigs.key(limb.ob, f"{CHAIN}.soft_distance", {1: 0.01})
     limb.ob.chain_ik.chains.remove(0)
     to_chains(limb.ob)
-    text = "Chain 'Arm': keys or drivers of a removed chain animate it"
+    text = "Keys or drivers of a removed chain animate chain 'Arm': delete those"
     assert text in capfd.readouterr().out
 
 

@@ -283,8 +283,8 @@ def test_only_the_selected_limbs_are_set_up_on_request_and_none_twice(rigify, ca
     assert fingers.keys() == {f"{name}{side}" for name in names for side in SIDES}
     assert all(count == 3 for *_, count, _ in fingers.values())
     assert refusal(setup) == (
-        "Every limb that was found has a chain already: for a chain of other bones, select these in"
-        " pose mode and press +."
+        "Every limb that was found already has a chain: to add a chain for other bones, select"
+        " them in pose mode and press +."
     )
 
 
@@ -295,8 +295,8 @@ def test_a_second_chain_of_bones_is_refused_where_both_cannot_be_solved_together
     select_bones(ob, ["upper_arm.L", "forearm.L", "hand.L"])
     add = bpy.ops.pose.chain_ik_add
     text = (
-        "Bone 'upper_arm.L' already belongs to chain 'Arm.L', and a second one cannot be solved"
-        " together with it: {} for {}, select other bones, or remove chain 'Arm.L' first."
+        "Bone 'upper_arm.L' already belongs to chain 'Arm.L', and the two chains cannot be solved"
+        " together: {} for {}, select other bones, or remove chain 'Arm.L' first."
     )
     solver = "choose Newton or FABRIK as the solver"
     assert refusal(add) == text.format(solver, "'Arm.L'")
@@ -376,7 +376,10 @@ def test_limbs_whose_bones_have_keys_are_named_as_their_targets_have_none(capfd)
     for name, frame in (("upperarm_l", 1), ("upperarm_l", 20), ("thigh_l", 1)):
         rigs.key_rotations(ob, frame, [name])
     press(setup)
-    text = "Bones have keys that their targets lack: Arm.L. Press Plant Feet to key these targets."
+    text = (
+        "These chains have keyed bones, but no keyed targets: Arm.L. Press Plant Feet to key these"
+        " targets."
+    )
     assert text in capfd.readouterr().out
 
 

@@ -61,7 +61,7 @@ def test_of_two_selected_bones_beside_the_chain_the_nearer_is_the_target_the_oth
     rigs.enter(ob, "OBJECT")
     rigs.add_bones(ob, ((2, 0, 0), (2, 0, 1)), prefix="Third")
     select_bones(ob, ["Near.0", "Far.0", "Third.0", *RUN])
-    assert refusal(add).startswith("More is selected than a chain, a target and a pole")
+    assert refusal(add).startswith("Too much is selected for a chain, a target and a pole")
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -295,7 +295,9 @@ def test_an_armature_from_a_library_gets_empties(tmp_path, capfd):
     rigs.enter(ob, "POSE")
     select_bones(ob, ["upper_arm.L", "forearm.L"])
     press(add)
-    message = "An armature from a library takes no new bones, so the controls are empties."
+    message = (
+        "New bones cannot be added to an armature from a library, so the controls are empties."
+    )
     assert message in capfd.readouterr().out
     chain = newest(ob)
     assert (chain.target.type, chain.pole_target.type) == ("EMPTY", "EMPTY")

@@ -93,7 +93,7 @@ def test_adding_gives_selected_bones_of_the_chain_their_settings_and_counts_the_
     press(add)
     assert [joint.bone for joint in chain.joints] == ["Bone.1", "Bone.3", "Bone.0", "Bone.2"]
     np.testing.assert_array_equal(rigs.pose(ob), before)
-    assert refusal(add).endswith("has a joint already: change that one in the list.")
+    assert refusal(add).endswith("already has a joint: change this joint in the list.")
 
 
 def make_two_sides(*, is_mirrored: bool = True):
@@ -143,7 +143,9 @@ def test_copies_across_are_left_out_and_named_where_axes_differ():
     ob, chain = make_two_sides(is_mirrored=False)
     add_joint(chain, "lower.L", "BALL", **JOINT)
     select_bones(ob, ["lower.R", "lower.L"])
-    assert refusal(to_selected) == ("Joints left out, as axes differ on the other side: lower.R.")
+    assert refusal(to_selected) == (
+        "Joints left out because axes differ on the other side: lower.R."
+    )
     assert not ob.chain_ik.chains[1].joints
 
 
@@ -182,11 +184,11 @@ def test_messages_ask_for_missing_bones():
     select_bones(ob, ["Bone.1"])
     assert "Click a bone that has a joint" in refusal(to_selected)
     press(add)
-    assert "Select other bones" in refusal(to_selected)
+    assert "select other bones" in refusal(to_selected)
     select_bones(ob, ["Apart.0"])
-    assert refusal(to_selected) == "Left out, as no chain drives these bones: Apart.0."
+    assert refusal(to_selected) == "Left out because no chain drives these bones: Apart.0."
     select_bones(ob, [])
-    assert "select the bones that are to get the joint" in refusal(to_selected)
+    assert "select the bones that should get the joint" in refusal(to_selected)
 
 
 def test_remove_deletes_the_joint_in_the_list_and_the_limits_of_the_bone_hold_again():

@@ -60,7 +60,7 @@ def test_a_preset_restores_all_settings_of_a_new_limb_of_its_kind(capfd):
     chain = set_up_arm()
     before = chain.stored_pose
     apply("Arm")
-    assert "The chain has the settings of the preset 'Arm' already" in capfd.readouterr().out
+    assert "The chain already has the settings of the preset 'Arm'" in capfd.readouterr().out
     assert chain.stored_pose == before
     # Unused settings stay unset, so Blender does not copy them with every evaluated pose.
     assert not chain.is_property_set("force")

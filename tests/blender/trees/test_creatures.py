@@ -214,7 +214,7 @@ def test_a_creature_is_not_written_without_a_name(name, tmp_path, monkeypatch):
     make_creature(solver="FORCE")
     monkeypatch.chdir(tmp_path)
     words = refusal(save, filepath=name.format(folder=tmp_path))
-    assert words == "No file is named: choose where to write the creature."
+    assert words == "No file name is given: choose a file for the creature."
     assert list(tmp_path.iterdir()) == []
 
 
@@ -234,7 +234,7 @@ def test_without_a_chain_and_without_a_force_the_buttons_say_so(tmp_path):
     select_objects(active=rigs.make_rig())
     assert "Select an armature that has a chain" in refusal(load, creature="SNAKE")
     make_creature()
-    assert "Choose the solver Force first" in refusal(save, filepath=str(tmp_path / "x.json"))
+    assert "Creatures need the solver Force" in refusal(save, filepath=str(tmp_path / "x.json"))
 
 
 numbers = st.floats(0.0, 100.0)

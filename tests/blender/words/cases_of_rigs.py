@@ -93,7 +93,7 @@ INPUT = [
     ),
     Case("Two-Bone bends two bones and this chain has 3 to bend", chain(solver="TWO_BONE"), CLOSE),
     Case(
-        "Two-Bone bends two bones, and one is left where the tip takes the target's rotation",
+        "Two-Bone needs two bones besides the tip, which copies the target's rotation",
         chain(use_rotation=True),
         both(CLOSE, chain(solver="TWO_BONE", chain_count=2)),
     ),

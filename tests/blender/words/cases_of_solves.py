@@ -39,7 +39,10 @@ STRETCH = (
     "Out of reach by ...: extended; to stretch, set IK Stretch on the bones"
     " and unlock their Y scale"
 )
-ACT_AFTER = "act after the chain, ... left: mute them, or end the chain before these bones. Reached"
+ACT_AFTER = (
+    "act after the chain and leave ... to the target: mute them, or end the chain before these"
+    " bones. Reached"
+)
 
 SOLVES = [
     Case("Out of reach by ...: extended", OUT_OF_REACH),
@@ -214,5 +217,5 @@ STATES = [
     Case("Not solved: the armature shows its rest position", on("data", pose_position="REST")),
     Case(HIDDEN, on("Rig", hide_viewport=True)),
     *(Case(HIDDEN, step) for step in (excluded(), unlink("Rig"))),
-    Case("Not solved: the armature itself is not in this scene, as in a collection", instanced()),
+    Case("Not solved: the armature itself is not in this scene, for example", instanced()),
 ]

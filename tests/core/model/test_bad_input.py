@@ -102,8 +102,8 @@ CHAINS = {
         lambda: tree(effector_bones=[0, 1], points=np.concatenate((HEADS, HEADS[[0, 0]]))),
     ),
     "hints of a chain": ("bend", lambda: tree(bend_direction=np.zeros((2, 3)))),
-    "joints of another tree": ("one a bone", lambda: tree(joints=TREE.joints())),
-    "a flat bone": ("scaled to nothing", flat_tree),
+    "joints of another tree": ("one for each bone", lambda: tree(joints=TREE.joints())),
+    "a flat bone": ("zero scale", flat_tree),
     "a tree that slides": (
         "cannot stretch",
         lambda: replace(TREE.tree(), joints=replace(TREE.joints(), slide_high=np.ones(10))),
@@ -112,9 +112,9 @@ CHAINS = {
         "first bone",
         lambda: joints((core.JointKind.BALL, core.JointKind.FLOATING)),
     ),
-    "a chain floats": ("Only a tree floats", lambda: floating(None)),
-    "two roots float": ("Only a tree floats", lambda: floating((-1, -1))),
-    "a slide without end": ("without end", lambda: joints(slide_high=np.full(3, INFINITE))),
+    "a chain floats": ("Only a whole tree", lambda: floating(None)),
+    "two roots float": ("Only a whole tree", lambda: floating((-1, -1))),
+    "a slide without end": ("infinite slide", lambda: joints(slide_high=np.full(3, INFINITE))),
     "a swapped range": ("swap", lambda: joints(low=np.ones((3, 3)), high=np.zeros((3, 3)))),
     "no mobility": ("mobility", lambda: joints(mobility=np.zeros((3, 3)))),
     "unturned": ("indices of bones", lambda: joints(unturned=(3,))),
@@ -127,7 +127,7 @@ CHAINS = {
     "zero optimum": ("zero rotation", lambda: forces(optimum_wxyz=np.zeros((3, 4)))),
     "mode": ("step mode 'ROUGH'", lambda: forces(mode="ROUGH")),
     "gain": ("gain", lambda: forces(gain=0.0)),
-    "forces of other bones": ("one a bone", lambda: core.Chain(JOINTS[:3], forces=forces())),
+    "forces of other bones": ("one for each bone", lambda: core.Chain(JOINTS[:3], forces=forces())),
     "rotations from positions": ("local rotations", read_rotations),
 }
 GOALS = {
@@ -137,11 +137,11 @@ GOALS = {
     "angle is not a number": ("angle", lambda: core.Goal(TARGET, TARGET, NAN)),
     "tip is zero": ("zero", lambda: core.Goal(TARGET, tip_rotation_wxyz=np.zeros(4))),
     "targets for one chain": (
-        "one goal a chain",
+        "one goal for each chain",
         lambda: core.solve(core.Chain(JOINTS), core.Goal(JOINTS)),
     ),
     "too few goals": (
-        "one goal a chain",
+        "one goal for each chain",
         lambda: core.solve_batch(core.Chains(BATCH), core.Goals(TARGETS[:2])),
     ),
     "less than nothing": ("weights", lambda: solve_tree(weight=[1.0, -1.0])),
@@ -153,7 +153,7 @@ GOALS = {
     "near without order": ("with priorities", lambda: solve_tree(near_wxyz=np.ones((3, 4)))),
     "near to nothing": ("zero", lambda: solve_tree(priority=(1, 2), near_wxyz=np.zeros((3, 4)))),
     "near to others": (
-        "one a bone",
+        "one for each bone",
         lambda: solve_tree(priority=(1, 2), near_wxyz=np.ones((2, 4))),
     ),
     "a flat floor": (
@@ -163,7 +163,7 @@ GOALS = {
 }
 OPTIONS = {
     "unknown solver": (", ".join(core.Solver), lambda: core.SolveOptions(solver="LIMB")),
-    "no iterations": ("cap", lambda: core.SolveOptions(iterations=0)),
+    "no iterations": ("limit of iterations", lambda: core.SolveOptions(iterations=0)),
     "tolerance below zero": ("tolerance", lambda: core.SolveOptions(tolerance=-1e-9)),
     "tolerances": ("tolerance", lambda: core.SolveOptions(tolerance=np.array([1.0, NAN]))),
     "soft distance": ("soft distance", lambda: core.SolveOptions(soft_distance=-0.1)),
