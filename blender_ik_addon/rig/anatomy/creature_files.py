@@ -144,7 +144,7 @@ def parse_creature(text: str) -> Creature:
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
         raise InvalidCreatureError(
             f"The creature's name '{_excerpt(name)}' has a character that Blender cannot store:"
-            " write the name anew."
+            " change the name."
         )
     return Creature(
         name=name,
@@ -174,21 +174,22 @@ def _load(text: str) -> Any:
     """Return the content of a JSON text, with all numbers as floats."""
     if len(text) > LARGEST_CREATURE:
         raise InvalidCreatureError(
-            f"The creature's text is longer than {LARGEST_CREATURE} characters: choose another."
+            f"The creature file is longer than {LARGEST_CREATURE} characters: choose another file."
         )
     depth = 0
     for token in _STRING_OR_BRACKET.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
         if depth > MAX_DEPTH:
             raise InvalidCreatureError(
-                "The creature's text has too many brackets inside each other: remove some of them."
+                "The creature file has too many nested brackets: remove some of them."
             )
     try:
         # Python refuses to parse whole numbers with very many digits as integers.
         return json.loads(text, parse_int=float)
     except json.JSONDecodeError as error:
         raise InvalidCreatureError(
-            f"Line {error.lineno} of the creature file is not JSON ({error.msg}): correct it there."
+            f"Line {error.lineno} of the creature file is not JSON ({error.msg}):"
+            " correct this line."
         ) from None
 
 
@@ -201,21 +202,21 @@ def _excerpt(text: str) -> str:
 def _read_comfort(data: Any) -> tuple[tuple[Curve, Curve], ...]:
     if not isinstance(data, Mapping) or not set(data) <= set(AXES):
         raise InvalidCreatureError(
-            "The creature's comfort does not name the axes x, y and z: write it as"
-            ' {"x": [least, greatest], "y": ..., "z": ...} in degrees.'
+            "The creature's comfort must name only the axes x, y and z: write it as"
+            ' {"x": [minimum, maximum], "y": ..., "z": ...} in degrees.'
         )
     ranges = []
     for axis in AXES:
         pair, name = data.get(axis, [0.0, 0.0]), f"comfort about {axis}"
         if not isinstance(pair, list) or len(pair) != 2:
             raise InvalidCreatureError(
-                f"The creature's {name} is not a range: write [least, greatest]."
+                f"The creature's {name} is not a range: write [minimum, maximum]."
             )
         low, high = (_read_curve(end, name, -180.0, 180.0) for end in pair)
         places = np.union1d(low.places, high.places)
         if (low.at(places) > high.at(places)).any():
             raise InvalidCreatureError(
-                f"The creature's {name} ends before it begins: swap its two ends."
+                f"The creature's {name} has a minimum greater than its maximum: swap the two."
             )
         ranges.append((low, high))
     return tuple(ranges)
@@ -225,7 +226,7 @@ def _read_joints(data: Any) -> tuple[JointKind, ...]:
     names = [kind.name for kind in FREE]
     if not isinstance(data, list) or any(name not in names for name in data):
         raise InvalidCreatureError(
-            f"The creature's joints are not a list of kinds: choose from {', '.join(names)}."
+            f"The creature's joints must be a list of joint kinds: choose from {', '.join(names)}."
         )
     return tuple(JointKind[name] for name in data)
 
@@ -241,8 +242,8 @@ def _read_curve(data: Any, name: str, least: float = 0.0, most: float = math.inf
         places = np.linspace(0.0, 1.0, len(values))
     if (np.diff(places) <= 0.0).any() or places[0] < 0.0 or places[-1] > 1.0:
         raise InvalidCreatureError(
-            f"The creature's {name} has places that do not grow from 0 to 1:"
-            f" {_WHAT_TO_GIVE} in order."
+            f"The creature's {name} has places that do not increase from 0 to 1: {_WHAT_TO_GIVE}"
+            " in increasing order."
         )
     if (values < least).any() or (values > most).any():
         bounds = f"{least:g} or more" if most == math.inf else f"between {least:g} and {most:g}"
@@ -257,6 +258,6 @@ def _read_number(given: Any, name: str) -> float:
         )
     if abs(given) > LARGEST_NUMBER:
         raise InvalidCreatureError(
-            f"The creature's {name} is greater than Blender can store: give a smaller number."
+            f"The creature's {name} is too large for Blender: give a smaller number."
         )
     return given

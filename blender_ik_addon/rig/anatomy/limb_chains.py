@@ -34,25 +34,28 @@ class LimbPreset:
 LIMB_PRESETS = {
     LimbKind.ARM: LimbPreset(
         lean=-60.0,
-        word="Two bones; the hand takes the target's rotation; the elbow goes along",
+        word="Two bones; the hand takes the target's rotation, and the elbow follows by itself",
         joint=JointPreset.ELBOW,
         is_soft=True,
     ),
     LimbKind.LEG: LimbPreset(
         lean=0.0,
-        word="Two bones or three; the foot takes the target's rotation; the knee goes along",
+        word="Two or three bones; the foot takes the target's rotation, and the knee follows by"
+        " itself",
         joint=JointPreset.KNEE,
         is_soft=True,
     ),
     LimbKind.SPIDER_LEG: LimbPreset(
-        lean=0.0, word="All bones of the leg to the ground; the knee goes along", is_soft=True
+        lean=0.0,
+        word="All bones of the leg down to the ground; the knee follows by itself",
+        is_soft=True,
     ),
     LimbKind.FINGER: LimbPreset(word="The bones of a finger to its tip", joint=JointPreset.FINGER),
     LimbKind.SPINE: LimbPreset(
-        turns_tip=True, word="From the hips to the chest, which takes the target's rotation"
+        turns_tip=True, word="Bones from the hips to the chest, which takes the target's rotation"
     ),
     LimbKind.NECK: LimbPreset(
-        word="From the chest to the head, which takes the target's rotation",
+        word="Bones from the chest to the head, which takes the target's rotation",
         joint=JointPreset.NECK,
     ),
     LimbKind.TAIL: LimbPreset(word="All bones of the tail to its tip", joint=JointPreset.TAIL),

@@ -21,8 +21,8 @@ from .followed_anchors import Anchors
 # Least growth of a bone's scale that counts as stretch: Blender's float32 rounds by less.
 MIN_GROWTH = 1e-6
 POSED_ELSEWHERE = (
-    "Not solved here: another scene or window has posed these bones at its own frame."
-    " Move this chain's target, or change the frame."
+    "Not solved here: another scene or window has posed these bones at a different frame. Move"
+    " this chain's target, or change the frame."
 )
 
 

@@ -34,7 +34,7 @@ from .rig_state import RigState
 # their last pose read it back as float32.
 CURRENT_NOISE = 1e-6
 NO_CHAIN = np.zeros((), dtype=np.bool_)
-NO_WEIGHT = "No chain of this tree has a weight above zero: raise one."
+NO_WEIGHT = "No chain of this tree has a weight above zero: raise the weight of one chain."
 
 
 class ChainBatch(Batch):

@@ -28,13 +28,13 @@ RANGE_TOLERANCE = 1e-4
 # Largest move by a chain above of the effector of one below, which may be too short to correct it:
 # half of the error that is promised for keys, in lengths of the chain below and in radians.
 CARRIED_TOLERANCE = 5e-6
-GOES_ON = "it goes on from its last pose"
-FOLLOWED = "what other chains follow hangs on its bones"
-HAS_CONSTRAINTS = "constraints or drivers move its bones as well"
-HAS_OTHERS = "other chains, which are not baked, share its bones"
+GOES_ON = "it starts from its last pose"
+FOLLOWED = "targets or poles of other chains move with its bones"
+HAS_CONSTRAINTS = "constraints or drivers also move its bones"
+HAS_OTHERS = "it shares bones with chains that are not baked"
 HAS_MANY = f"it has more than {MOST_BONES} bones"
-HAS_MOVING_RANGES = "its limits or locks are not the same at all frames"
-IS_ABOVE = "bones below it are baked so"
+HAS_MOVING_RANGES = "its limits or locks change between frames"
+IS_ABOVE = "bones below it are baked frame by frame"
 OF_BODY = "it belongs to a whole body"
 
 

@@ -109,8 +109,8 @@ class PlantedClip:
         self.kinds = find_contacts_of(self._limbs, known, ground, rate)
         if not self.kinds:
             raise RigError(
-                "No foot and no hand stands in this range: key Planted where one does, or choose"
-                " other frames."
+                "No foot or hand stands still in this range: key Planted where one stands, or"
+                " choose other frames."
             )
         self._hips = Anchor(armature_object, planting.root) if planting.root else None
         held = hold_planted(self._limbs, self.kinds, ground, rate)

@@ -28,7 +28,7 @@ from .input_clip import SettingValues, play_input_clips
 from .planted_clip import PlantedClip, PlantingOptions
 from .played_clip import PlayedClip
 
-CHANGED = "The armature has changed meanwhile, so no foot is planted: do it again."
+CHANGED = "The armature changed during the run, so no foot was planted: press Plant Feet again."
 # Settings that a run changes for good, besides places.
 CHANGED_SETTINGS = ("influence", "pole_angle", "use_flip_bend", "use_pin")
 
@@ -42,7 +42,7 @@ def check_plantable(
         RigError: With one sentence that says what to do next.
     """
     if spec.is_dragged:
-        raise RigError("A chain with the solver Follow stands nowhere: choose another solver.")
+        raise RigError("A chain with the solver Follow cannot be planted: choose another solver.")
     if spec.target is None:
         raise RigError("This chain has no target: choose one first.")
     for anchor, word in _find_controls(spec):
@@ -101,7 +101,7 @@ def plant(
     """
     check_live(scene)
     if len(planting.frames) < 2:
-        raise RigError("Feet are planted in a clip of two frames or more: choose a longer range.")
+        raise RigError("Plant Feet needs two frames or more: choose a longer range.")
     keyed_contacts = _read_keyed_contacts(armature_object, chains, planting.frames)
     clip = PlayedClip(armature_object, planting.anchors(armature_object, chains.values()))
     values = _make_keys(armature_object, chains, planting)

@@ -22,7 +22,7 @@ from ..reading.spec import ChainSpec
 from .clip_improvement import BakedClip
 from .frame_records import Notes, Recorder
 
-CHANGED = "The armature has changed during the bake, so nothing is keyed: bake it again."
+CHANGED = "The armature changed during the bake, so nothing was keyed: bake it again."
 # Largest count of jumping frames that a message names.
 MAX_JUMPS = 5
 
@@ -77,8 +77,8 @@ class ClipBake(Recorder):
             if jumps:
                 shown = ", ".join([*jumps[:MAX_JUMPS], *["..."] * (len(jumps) > MAX_JUMPS)])
                 yield (
-                    f"Chain '{spec.name}' still jumps at these frames, as no other way leads"
-                    f" there: {shown}"
+                    f"Chain '{spec.name}' still jumps at these frames, because no path without a"
+                    f" jump was found: {shown}"
                 )
 
 
@@ -188,6 +188,6 @@ def _check(
 ) -> None:
     if not frames:
         first, last = frames.start, frames.stop - 1
-        raise RigError(f"The start frame {first} lies after the end frame {last}: swap the two.")
+        raise RigError(f"The start frame {first} is after the end frame {last}: swap the two.")
     check_live(scene)
     check_keyable(armature_object, in_new_action=keying.in_new_action)

@@ -165,7 +165,7 @@ def build_trial(compared: ComparisonChain, solver: Solver, *, use_finish: bool =
     trial = Trial(update, owner, requested, chain, home)
     if trial.refused and solver not in TREE_SOLVERS:
         other, text = next(iter(trial.refused.items()))
-        raise RigError(f"Then chain '{specs[other].name}' stands still: {text}")
+        raise RigError(f"With this solver, chain '{specs[other].name}' is not solved: {text}")
     return trial
 
 

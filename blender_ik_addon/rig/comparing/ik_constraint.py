@@ -63,7 +63,7 @@ def solve_by_constraint(compared: ComparisonChain) -> Attempt:
     status = "Reached"
     if is_visible(residual, unit) and residual > spec.options.tolerance:
         gap = length_in_words(residual, unit)
-        status = f"{gap} left; the constraint does not tell why"
+        status = f"{gap} left; the constraint gives no reason"
     return Attempt(status, residual, -1, milliseconds, joints)
 
 

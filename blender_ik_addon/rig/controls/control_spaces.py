@@ -260,8 +260,8 @@ def check_space(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> None
     """
     if makes_cycle(control, space, chains):
         raise RigError(
-            f"Space '{label(space)}' moves with '{label(control)}', or could by one of its"
-            " constraints: choose another space, or delete that constraint."
+            f"Space '{label(space)}' moves with '{label(control)}', or could do so through one"
+            " of its constraints: choose another space, or delete that constraint."
         )
     _space_matrix(space)
 
@@ -417,8 +417,8 @@ def _space_matrix(space: Anchor) -> Array:
     sides = np.linalg.svd(matrix[:3, :3], compute_uv=False)
     if sides[-1] <= MIN_SCALE_RATIO * sides[0]:
         raise RigError(
-            f"Space '{label(space)}' has a scale of zero, so nothing can go along with it:"
-            " choose another space."
+            f"Space '{label(space)}' has a scale of zero, so nothing can follow it: choose"
+            " another space."
         )
     return matrix
 

@@ -20,9 +20,10 @@ from ..reading.spec import Anchor
 MECHANISM = "Chain IK Mechanism"
 ROLL, BANK = "Foot Roll", "Foot Bank"
 DESCRIPTIONS = {
-    ROLL: "Turns the foot: below zero about the heel, up to 45 degrees about the ball, beyond about"
-    " the tip of the toes",
-    BANK: "Turns the foot about an edge of its sole: above zero the outer, below zero the inner",
+    ROLL: "Angle of the foot roll: negative values turn the foot about the heel, values up to 45"
+    " degrees about the ball, larger values about the tip of the toes",
+    BANK: "Angle of the foot about an edge of its sole: positive values use the outer edge,"
+    " negative values the inner edge",
 }
 HALF_TURN, BALL_ANGLE = math.pi, math.pi / 4.0
 

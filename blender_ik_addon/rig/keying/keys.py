@@ -55,13 +55,13 @@ def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = Fa
     action = data.action
     if action is not None and not action.is_editable and not in_new_action:
         raise RigError(
-            f"The action '{action.name}' is linked, so it takes no keys: make it local, or give the"
-            " armature another action."
+            f"The action '{action.name}' is linked, so no keys can be added: make it local, or"
+            " give the armature another action."
         )
     if data.action_influence < 1.0 or data.action_blend_type != "REPLACE":
         raise RigError(
-            "The NLA blends the action with what is below it, so new keys would not play as"
-            " they are: set the action to Replace with an influence of 1."
+            "The NLA blends the action with the strips below it, so new keys would play"
+            " differently: set the action to Replace with an influence of 1."
         )
 
 

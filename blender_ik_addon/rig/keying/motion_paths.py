@@ -23,7 +23,7 @@ from .playing import check_live, frames_to_evaluate, play_unchanged, preserve_fr
 # Paths in the space of the camera are in its clip space from this version on.
 IN_CLIP_SPACE = (5, 2, 0)
 CHANGED = (
-    "An object changed during the update, so no path was filled: press Update Motion Paths again."
+    "An object changed during the update, so no path was updated: press Update Motion Paths again."
 )
 
 

@@ -164,8 +164,8 @@ def _check_exclusive(
             continue
         if any(_identity(*pair) == identity for pair in held_actions(other)):
             raise RigError(
-                f"The action '{action.name}' animates '{other.name}' as well, so its keys cannot"
-                " follow the chains of one alone: give each of them its own action first."
+                f"The action '{action.name}' also animates '{other.name}', so its keys cannot"
+                " follow the chains of only one of them: give each its own action first."
             )
 
 

@@ -121,19 +121,19 @@ class SettingMove(PathRewrite):
             if end is None:
                 label = self._label(curve)
                 raise RigError(
-                    f"Its setting '{label}' is animated and has no counterpart: delete"
-                    " these keys or this driver first."
+                    f"Its setting '{label}' is animated, but this animation cannot be converted:"
+                    " delete its keys or driver first."
                 )
             if end != curve.data_path:
                 if ends.count(end) > 1:
                     raise RigError(
-                        f"Keys or drivers for '{end}' are there already: delete these first."
+                        f"There are already keys or drivers for '{end}': delete them first."
                     )
                 if name in self._inverted and not _can_be_scaled(curve):
                     label = self._label(curve)
                     raise RigError(
-                        f"Modifiers of the F-curve of its setting '{label}' cannot be"
-                        " turned into their opposite: delete them first."
+                        f"The F-curve of its setting '{label}' has modifiers that cannot be"
+                        " inverted: delete these modifiers first."
                     )
                 self._curves.append((name, curve))
         return super()._add(holder)

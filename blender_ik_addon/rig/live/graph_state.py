@@ -163,8 +163,8 @@ class GraphState:
         if not bones:
             return Refused(text)
         return Refused(
-            f"This chain keeps {listed(bones)} as stored or keyed, so it went back: mute the chain"
-            f" to pose by hand. {text}"
+            f"This chain keeps {listed(bones)} as stored or keyed, so your change was reverted:"
+            f" mute the chain to pose by hand. {text}"
         )
 
     def assemble(self) -> None:

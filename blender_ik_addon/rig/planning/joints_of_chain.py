@@ -144,8 +144,8 @@ def _find_rows(plan: ChainPlan, spec: ChainSpec) -> dict[int, JointSpec]:
         if row in by_row:
             name = plan.skeleton.names[plan.written[row]]
             raise RigError(
-                f"Bone '{name}' has two joints in this chain, of its own or from its parent bone:"
-                " remove one of them."
+                f"Two joints of this chain limit bone '{name}' (joints of this bone or of its"
+                " parent): remove one of them."
             )
         by_row[row] = joint
     return by_row
@@ -157,8 +157,8 @@ def _bone_of(joint: JointSpec, skeleton: Skeleton) -> int:
     bone = skeleton.index.get(joint.bone)
     if bone is None:
         raise RigError(
-            f"Bone '{joint.bone}', which has a joint in this chain, no longer exists:"
-            " choose the joint's bone again or remove the joint."
+            f"A joint of this chain uses bone '{joint.bone}', which no longer exists: choose the"
+            " joint's bone again or remove the joint."
         )
     return bone
 
@@ -168,8 +168,8 @@ def _check_ranges(joint: JointSpec, name: str) -> None:
     for axis, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
         if least > greatest:
             raise RigError(
-                f"Bone '{name}' has a joint whose {axis} range ends before it begins:"
-                " swap or correct its two ends."
+                f"Bone '{name}' has a joint whose {axis} range has a minimum greater than its"
+                " maximum: swap or correct the two values."
             )
 
 
@@ -177,13 +177,13 @@ def _check_slides(slides: Array, plan: ChainPlan, spec: ChainSpec) -> None:
     name = plan.skeleton.names[plan.written[np.flatnonzero(slides.any(axis=1))[0]]]
     if spec.use_stretch:
         raise RigError(
-            f"Bone '{name}' slides in a chain that stretches, and only one of them can bring it to"
-            " its target: switch Stretch off, or Slide in the bone's joint."
+            f"Bone '{name}' slides in a chain that stretches, and a chain cannot do both: switch"
+            " Stretch off, or switch Slide off in the bone's joint."
         )
     if slides[len(plan.segments) :].any():
         raise RigError(
-            f"Bone '{plan.skeleton.names[plan.tip]}' cannot slide, as its head is what comes to the"
-            " target: switch Slide off in its joint, or switch Use Tail on."
+            f"Bone '{plan.skeleton.names[plan.tip]}' cannot slide, because its head is the point"
+            " that reaches the target: switch Slide off in its joint, or switch Use Tail on."
         )
 
 

@@ -36,8 +36,8 @@ def bones_of_text(text: str) -> tuple[StoredBone, ...]:
             raise ValueError
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise RigError(
-            "The stored pose of this chain cannot be read:"
-            " pose its bones and press Store Pose, which takes the present pose instead."
+            "The stored pose of this chain cannot be read: pose its bones, and press Store Pose"
+            " to store a new pose."
         ) from None
     return stored
 

@@ -339,7 +339,8 @@ def check_distance(roots: Array, goal: Array, reach: Array) -> None:
     farthest = np.maximum(_length(roots), _length(goal))
     if (farthest > MAX_LENGTHS * reach).any():
         raise RigError(
-            "The chain or its target is too far away to drag it there: bring them nearer."
+            "The chain or its target is too far away, so the chain cannot be dragged: move them"
+            " closer."
         )
 
 

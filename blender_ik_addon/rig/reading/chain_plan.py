@@ -309,8 +309,8 @@ def check(
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
         (tie, below), above = pulled
         raise RigError(
-            f"The constraint '{tie.name}' of bone '{below}' moves bone '{above}' above this chain"
-            " as well: mute it, or give it a shorter Chain Length."
+            f"The constraint '{tie.name}' of bone '{below}' also moves bone '{above}' above this"
+            " chain: mute this constraint, or give it a shorter Chain Length."
         )
     moved_by.add_chain(armature_object, root)
     return moved_by.freeze()
@@ -373,18 +373,17 @@ def _below_itself(
             moved_by.add_anchor(space)
             if not written.isdisjoint(moved_by.points):
                 return RigError(
-                    f"The space '{space.bone or space.object.name}' of the {word}"
-                    f" '{control.name}' is moved by the chain that would follow it:"
-                    " choose another Space."
+                    f"This chain moves the space '{space.bone or space.object.name}' of its own"
+                    f" {word} '{control.name}': choose another Space."
                 )
     if anchor.object == armature_object:
         return RigError(
-            f"The {word} bone '{anchor.bone}' is moved by the chain that would follow it:"
-            " choose a bone outside the chain."
+            f"This chain moves its own {word} bone '{anchor.bone}': choose a bone outside the"
+            " chain."
         )
     return RigError(
-        f"The {word} '{anchor.object.name}' is moved by the chain that would follow it:"
-        " clear its parent or constraint, or choose another object."
+        f"This chain moves its own {word} '{anchor.object.name}': clear the parent or constraint"
+        " of that object, or choose another object."
     )
 
 

@@ -39,8 +39,8 @@ def bone_scaled_flat(body: str) -> RigError:
 def no_length(name: str) -> InvalidChainError:
     """Return the error of a bone without length."""
     return InvalidChainError(
-        f"Bone '{name}' has no length to turn:"
-        " check its scale and location, or leave it out of the chain."
+        f"Bone '{name}' has a length of zero, so it cannot be turned: check its scale and"
+        " location, or leave it out of the chain."
     )
 
 

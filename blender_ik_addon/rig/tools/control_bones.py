@@ -88,7 +88,7 @@ def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
     sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
     if sides[-1] <= MIN_PARENT_SCALE_RATIO * sides[0]:
         raise RigError(
-            f"Bone '{parent}' has a scale of zero, so controls cannot hang under it:"
+            f"Bone '{parent}' has a scale of zero, so it cannot be the parent of controls:"
             " choose another parent for the controls."
         )
     return array_of(bone.bone.matrix_local) @ np.linalg.inv(posed)

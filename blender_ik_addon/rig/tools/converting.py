@@ -95,8 +95,8 @@ def check_solver(armature_object: bpy.types.Object) -> None:
     """
     if armature_object.pose.ik_solver != "LEGACY":
         raise RigError(
-            "This armature's IK Solver is iTaSC, which has no counterpart: set it to Standard in"
-            " the armature's properties first."
+            "This armature's IK Solver is iTaSC, which chains do not support: set it to Standard"
+            " in the armature's properties first."
         )
 
 
@@ -113,9 +113,11 @@ def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None
     if not constraint.use_location:
         raise RigError("Chains need a position: switch Position on first.")
     if not constraint.iterations:
-        raise RigError("It has no iterations, so it moves nothing: enter some first.")
+        raise RigError("Its Iterations are 0, so it moves nothing: enter a higher number first.")
     if constraint.target_space != "WORLD":
-        raise RigError("Chains follow in world space: set its Target Space to that first.")
+        raise RigError(
+            "Chains follow their targets in world space: set its Target Space to World Space first."
+        )
     goals = (
         (constraint.target, constraint.subtarget),
         (constraint.pole_target, constraint.pole_subtarget),
@@ -124,16 +126,15 @@ def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None
         if goal is None:
             continue
         if goal.type == "ARMATURE" and not part:
-            raise RigError(f"It names no bone of '{goal.name}': choose one first.")
+            raise RigError(f"It has no bone of '{goal.name}' to follow: choose one first.")
         if goal.type != "ARMATURE" and part:
             raise RigError(
-                f"Chains do not follow a vertex group, such as '{part}' of '{goal.name}':"
-                " follow an empty with a vertex parent instead."
+                f"Chains cannot follow the vertex group '{part}' of '{goal.name}': follow an"
+                " empty with a vertex parent instead."
             )
     if _is_active(constraint) and sum(map(_is_active, ik_constraints(bone))) > 1:
         raise RigError(
-            "Of several IK constraints of a bone Blender uses the first: mute or delete the others"
-            " first."
+            "Blender uses only the first IK constraint of a bone: mute or delete the others first."
         )
 
 
@@ -161,33 +162,40 @@ def check_chain(
     skeleton = plan.skeleton
     driven = [bones[skeleton.names[bone]] for bone in plan.segments]
     if spec.options.solver in (Solver.FORCE, Solver.FOLLOW):
-        raise RigError("IK constraints have no Force and no Follow: choose another solver first.")
+        raise RigError(
+            "IK constraints do not have the solvers Force and Follow: choose another solver first."
+        )
     if spec.joints and spec.use_limits:
-        raise RigError("IK constraints have no joints of their own: remove those first.")
+        raise RigError(
+            "IK constraints cannot use the joints of a chain: remove these joints first."
+        )
     if not spec.use_limits and any(map(has_joint, driven)):
-        raise RigError("Constraints always honour the limits of bones: switch Limits on first.")
+        raise RigError("IK constraints always use the limits of bones: switch Limits on first.")
     if spec.pole_mode is PoleMode.FOLLOW:
-        raise RigError("IK constraints have no bend that goes along: press Add Pole first.")
+        raise RigError("IK constraints cannot bend with the body: press Add Pole first.")
     if spec.options.use_flip_bend and spec.pole is None:
         raise RigError("IK constraints have no Flip Bend: add a pole, or switch it off.")
     if plan.turns_tip and not plan.ends_at_tail:
         raise RigError(
-            f"IK constraints do not turn '{skeleton.names[plan.tip]}' as well: switch Rotation off,"
-            " and give that bone a Copy Rotation constraint."
+            f"IK constraints cannot turn bone '{skeleton.names[plan.tip]}' with the target:"
+            " switch Rotation off, and give that bone a Copy Rotation constraint."
         )
     if len(driven) > MOST_BONES_OF_CONSTRAINT:
         raise RigError(
-            f"IK constraints move {MOST_BONES_OF_CONSTRAINT} bones at most: shorten the chain."
+            f"IK constraints move at most {MOST_BONES_OF_CONSTRAINT} bones: shorten the chain."
         )
     weights = (spec.weight, float(spec.options.orient_weight) if plan.turns_tip else 1.0)
     if min(weights) < MIN_WEIGHT:
-        raise RigError("IK constraints have no weight below 0.01: enter a greater one first.")
+        raise RigError(
+            "IK constraints need a weight of at least 0.01: enter a higher weight first."
+        )
     if not spec.use_tail and not _is_on_parent(skeleton, skeleton.index[spec.bone]):
         raise RigError(
-            "IK constraints reach with a head only at the tail of its parent: switch Use Tail on."
+            "Without Use Tail, IK constraints need a bone whose head is at the tail of its"
+            " parent: switch Use Tail on."
         )
     if any(map(_is_active, ik_constraints(bones[spec.bone]))):
-        raise RigError(f"'{spec.bone}' has an IK constraint already: delete that first.")
+        raise RigError(f"Bone '{spec.bone}' already has an IK constraint: delete it first.")
 
 
 def can_grow(armature_object: bpy.types.Object, plan: ChainPlan) -> bool:

@@ -153,9 +153,9 @@ def move_to_point(grabbed: GrabbedControl, point: Array, view_layer: bpy.types.V
             channels_of(grabbed.anchor).location = former
             view_layer.update()
             raise MoveBlockedError(
-                f"Something else, such as a constraint, keeps the {grabbed.word}"
-                f" '{channels_of(grabbed.anchor).name}' from going there:"
-                " mute that first, or choose another place."
+                f"Something else, for example a constraint, stops the {grabbed.word}"
+                f" '{channels_of(grabbed.anchor).name}' from moving there: mute it first, or"
+                " choose another place."
             )
 
 

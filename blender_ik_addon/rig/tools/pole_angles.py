@@ -106,8 +106,8 @@ def in_range(change: ValueChange, keys: Sequence[float]) -> ValueChange:
         if all(abs(shifted.of_key(key)) <= math.pi + ANGLE_TOLERANCE for key in keys):
             return shifted
     raise RigError(
-        "Keys of its Pole Angle would pass 180 degrees, the most that a constraint takes: change"
-        " them first."
+        "Keys of its Pole Angle would exceed 180 degrees, the maximum of a constraint: change"
+        " these keys first."
     )
 
 

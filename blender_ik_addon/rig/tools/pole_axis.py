@@ -63,7 +63,8 @@ def pole_axis(armature_object: bpy.types.Object, known: Known) -> PoleAxis:
         end = place_of(spec.target)
     if not np.linalg.norm(end - root) > MIN_CHORD_SHARE * length:
         raise RigError(
-            "The root and the end of the bend are in one place: move the target away from the root."
+            "The root and the end of the bend are at the same point: move the target away from"
+            " the root."
         )
     world = array_of(armature_object.matrix_world)
     return PoleAxis(root, end, sense_of_pole_angle(world, spec))

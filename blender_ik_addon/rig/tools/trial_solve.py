@@ -20,7 +20,7 @@ from ..reading.update import Update
 from ..reading.world import WorldMatrices
 from ..trees.driven import Driven
 
-NOT_SOLVED = "This chain is not solved: its status tells why."
+NOT_SOLVED = "This chain is not solved: see its status for the reason."
 
 
 class Trial:

@@ -12,12 +12,12 @@ from .lengths import LengthUnit, is_visible, length_in_words
 # Minimum gap of the tip's rotation that can be seen, in radians.
 SMALLEST_TIP_GAP = 1e-3
 ONE_LEFT = (
-    "the tip takes it, so one bone is left to reach; set Rotation Bone to Hand or Foot, or lengthen"
-    " the chain"
+    "the tip takes this rotation, so only one bone is left to reach the target; set Rotation"
+    " Bone to Hand or Foot, or lengthen the chain"
 )
 NO_HAND = (
-    "no single bone begins where the tip ends, so none is turned with the target: lengthen the"
-    " chain, or switch Rotation off"
+    "no bone takes the target's rotation, because no single bone begins where the tip ends:"
+    " lengthen the chain, or switch Rotation off"
 )
 
 
@@ -26,8 +26,8 @@ def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
     text = _ending_in_words(outcome, unit)
     if outcome.put_back:
         text = (
-            f"This chain poses {listed(outcome.put_back)}, so it went back: move the target, or"
-            f" switch to FK to pose by hand. {text}"
+            f"This chain poses {listed(outcome.put_back)}, so your change was reverted: move the"
+            f" target, or switch to FK to pose by hand. {text}"
         )
     if outcome.lacks_hand:
         text += f"; {NO_HAND}"
@@ -36,7 +36,7 @@ def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
         text += f"; connected bones cannot slide, clear Connected in edit mode: {bones}"
     if outcome.location_locked:
         bones = listed(outcome.location_locked)
-        text += f"; bones with a locked location cannot slide, unlock it: {bones}"
+        text += f"; bones with a locked location cannot slide, unlock their location: {bones}"
     return text
 
 
@@ -67,10 +67,10 @@ def _gap_in_words(outcome: Outcome, gap: str) -> str:
         return _failure_in_words(outcome, gap)
     if outcome.only_turns and status in (Status.EXTENDED, Status.FOLDED):
         if outcome.why.turns_tip_first:
-            return f"Turned as its target, {gap} away"
+            return f"Turned like its target, {gap} away"
         return f"Points at its target, {gap} away"
     short = f"{gap} with the target's rotation" if outcome.why.turns_tip_first else gap
-    blended = f"Part of the way by influence, {gap} left"
+    blended = f"Part of the way because of influence, {gap} left"
     if outcome.is_eased:
         blended = f"On its way, {gap} left"
     if outcome.why.is_one_left:
@@ -152,12 +152,12 @@ def _tip_in_words(outcome: Outcome) -> str:
     """Return by which angle the tip is off the target's rotation, and why."""
     first = "the position comes first"
     if outcome.why.is_tip_beyond:
-        first = "its own joint holds it"
+        first = "its own joint limits it"
     elif outcome.why.is_at_limits or outcome.why.has_locked_joints:
         first = "position and joints come first"
     degrees = f"{math.degrees(outcome.tip_gap):.1f}"
     angle = f"{degrees} degrees" if degrees != "1.0" else "1 degree"
-    return f"the rotation is {angle} off the target's, as {first}"
+    return f"the rotation differs from the target's by {angle}, because {first}"
 
 
 def _iterations(outcome: Outcome) -> str:

@@ -112,8 +112,8 @@ def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) ->
             if cure is not None and common:
                 name, bone = live_chains[other].spec.name, plan.skeleton.names[common[0]]
                 return (
-                    f"Bone '{bone}' already belongs to chain '{name}', and they cannot be solved"
-                    f" together: {cure} for {whose}, shorten one of the two or mute it."
+                    f"Bone '{bone}' already belongs to chain '{name}', and the two chains cannot"
+                    f" be solved together: {cure} for {whose}, or shorten or mute one of them."
                 )
     return None
 
@@ -138,7 +138,7 @@ def _conflict(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tupl
                 if not followed.isdisjoint(live_chains[other].points()):
                     name = live_chains[other].spec.name
                     return i, (
-                        f"This chain follows bones of chain '{name}' and shares others with it:"
-                        " choose a target and a pole that neither of them moves."
+                        f"This chain follows bones of chain '{name}' and shares other bones with"
+                        " it: choose a target and a pole that neither chain moves."
                     )
     return None

@@ -125,8 +125,8 @@ def test_a_floor_that_the_body_carries_is_told(body):
     floor = lay_floor(body)
     rigs.change(floor, parent=body, parent_type="BONE", parent_bone="hand.L")
     assert body.chain_ik.chains["Arm.L"].status == (
-        "The floor 'Ground' is moved by the chain that would follow it: clear its parent or"
-        " constraint, or choose another object."
+        "This chain moves its own floor 'Ground': clear the parent or constraint of that object,"
+        " or choose another object."
     )
 
 

@@ -77,7 +77,7 @@ def test_as_the_body_fades_out_limbs_are_left_to_themselves_steadily(body):
     assert slips[1] < 0.02 * 0.3
     assert slips == sorted(slips)
     statuses = {chain.name: chain.status for chain in body.chain_ik.chains}
-    assert statuses["Leg.L"].startswith("Part of the way by influence")
+    assert statuses["Leg.L"].startswith("Part of the way because of influence")
 
 
 @pytest.mark.parametrize(("name", "pair"), [("Arm.L", True), ("Leg.L", False)])

@@ -236,12 +236,12 @@ DRAG = lambda ob, _: setattr(ob.chain_ik.chains["Arm"], "solver", "FOLLOW")  # n
 @pytest.mark.parametrize(
     ("change", "chain", "why", "options"),
     [
-        (follow_spine, "Spine", "what other chains follow hangs on its bones", {}),
-        (DRAG, "Arm", "it goes on from its last pose", {}),
-        (DRAG, "Spine", "bones below it are baked so", {}),
-        (tie_arm, "Arm", "constraints or drivers move its bones as well", {}),
-        (share_arm, "Arm", "other chains, which are not baked, share its", {"which": "ACTIVE"}),
-        (key_limits, "Arm", "its limits or locks are not the same at all frames", {}),
+        (follow_spine, "Spine", "targets or poles of other chains move with its bones", {}),
+        (DRAG, "Arm", "it starts from its last pose", {}),
+        (DRAG, "Spine", "bones below it are baked frame by frame", {}),
+        (tie_arm, "Arm", "constraints or drivers also move its bones", {}),
+        (share_arm, "Arm", "it shares bones with chains that are not baked", {"which": "ACTIVE"}),
+        (key_limits, "Arm", "its limits or locks change between frames", {}),
     ],
 )
 def test_chains_that_cannot_be_improved_are_baked_frame_by_frame_and_say_so(
@@ -277,7 +277,9 @@ def test_a_jump_that_joints_force_is_reported_with_its_frame(capfd):
     select_objects(active=ob)
     bpy.context.view_layer.update()
     shaken.bake()
-    expected = "Chain 'Chain' still jumps at these frames, as no other way leads there: 16"
+    expected = (
+        "Chain 'Chain' still jumps at these frames, because no path without a jump was found: 16"
+    )
     lines = warnings(capfd)
     assert any(line.endswith(expected) for line in lines), lines
 

@@ -69,7 +69,7 @@ def test_the_report_lists_jumps_and_chains_that_are_baked_frame_by_frame(file, c
     arguments = ("--report", report, "--accept-unreached")
     assert lines.run("bake", "--output", file.with_name("out.blend"), *lines.CLIP, *arguments) == 0
     chains = {row["chain"]: row for row in json.loads(report.read_text())["chains"]}
-    why = "it goes on from its last pose"
+    why = "it starts from its last pose"
     assert chains["Rope"]["frame_by_frame"] == why
     assert chains["Bone"]["frame_by_frame"] == ""
     assert chains["Rope"]["jumps"] == chains["Arm"]["jumps"] == []

@@ -84,7 +84,7 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
     rig.chain.solver, rig.chain.use_finish = "NEWTON", True
     _, residual, is_solved, status = solutions[BUILT_IN]
     assert is_solved
-    has_distance = status.endswith(" left; the constraint does not tell why")
+    has_distance = status.endswith(" left; the constraint gives no reason")
     assert has_distance == (residual > 1e-5) == (status != "Reached")
     to_constraints(rig.ob)
     assert rig.constraint.target == rig.target
@@ -112,7 +112,10 @@ def test_solvers_of_trees_solve_all_chains_of_a_tree_and_the_others_say_that_the
         assert is_solved == (solver in ("NEWTON", "FABRIK")) == bool(len(joints))
         # If chains cannot be solved together, only the first one of the list is solved.
         other = ob.chain_ik.chains[1]
-        assert status in {chain.status, f"Then chain '{other.name}' stands still: {other.status}"}
+        assert status in {
+            chain.status,
+            f"With this solver, chain '{other.name}' is not solved: {other.status}",
+        }
         if is_solved:
             np.testing.assert_allclose(joints[-1], rigs.tail(ob, chain.bone), atol=5e-5)
             assert residual == pytest.approx(chain.residual, abs=5e-5)
@@ -235,14 +238,14 @@ def test_a_constraint_says_what_it_cannot_do_and_all_solvers_report_a_bone_witho
     rig = limb("limited")
     rig.chain.use_limits = False
     results = compare_all(rig.ob)
-    expected = "Constraints always honour the limits of bones: switch Limits on first."
+    expected = "IK constraints always use the limits of bones: switch Limits on first."
     assert results[BUILT_IN].status == expected
     assert not results[BUILT_IN].is_solved
     assert results["Newton"].is_solved
     rig.chain.use_limits, root = True, rig.ob.pose.bones[rig.bones[0]]
     rigs.change(root, scale=(0.0, 0.0, 0.0))
     for name, row in compare_all(rig.ob).items():
-        assert row.status.startswith(f"Bone '{root.name}' has no length to turn"), name
+        assert row.status.startswith(f"Bone '{root.name}' has a length of zero"), name
 
 
 def test_stretch_grows_the_bones_of_each_solver_and_of_the_constraint():

@@ -76,8 +76,8 @@ def test_a_space_that_could_move_with_the_control_is_refused_until_its_constrain
     ob.chain_ik.active_index = list(spaces(ob)).index("Spine")
     switch = bpy.ops.pose.chain_ik_switch_space
     assert refusal(switch, space="Arm Target.L") == (
-        "Space 'Arm Target.L' moves with 'Spine Target', or could by one of its constraints: choose"
-        " another space, or delete that constraint."
+        "Space 'Arm Target.L' moves with 'Spine Target', or could do so through one of its"
+        " constraints: choose another space, or delete that constraint."
     )
     hand = ob.pose.bones["Arm Target.L"]
     for constraint in list(hand.constraints):

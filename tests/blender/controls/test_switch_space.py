@@ -238,8 +238,8 @@ def test_spaces_that_would_make_a_cycle_are_neither_offered_nor_accepted(caplog)
     control = chain.subtarget
     for name in ("hand.L", "forearm.L", control, "Tail.1", "Follower"):
         assert refusal(switch, space=name) == (
-            f"Space '{name}' moves with '{control}', or could by one of its constraints: choose"
-            " another space, or delete that constraint."
+            f"Space '{name}' moves with '{control}', or could do so through one of its"
+            " constraints: choose another space, or delete that constraint."
         )
     assert chain.space == ""
     chain.space = "hand.L"
@@ -252,7 +252,7 @@ def test_a_space_with_zero_scale_and_any_space_of_a_control_with_a_parent_are_re
     ob = make_body()
     rigs.change(bpy.data.objects["Prop"], scale=(1, 0, 1))
     assert refusal(switch, space="Prop") == (
-        "Space 'Prop' has a scale of zero, so nothing can go along with it: choose another space."
+        "Space 'Prop' has a scale of zero, so nothing can follow it: choose another space."
     )
     control = ob.chain_ik.chains[0].subtarget
     rigs.hang_bone(ob, control, "Body.0")

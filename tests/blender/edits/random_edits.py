@@ -138,8 +138,9 @@ SHORTEST_SHOWN = 1e-6
 
 # The place of the remaining distance in every status.
 DISTANCES = re.compile(
-    r"(?:Out of reach by|Too near by|(?:Points at|Turned as) its target,|Kept|Stopped"
-    r"|Held back by .*,|Part of the way by influence,|On its way,|Outweighed by .*:|Reached \()"
+    r"(?:Out of reach by|Too near by|(?:Points at|Turned like) its target,|Kept|Stopped"
+    r"|Held back by .*,|Part of the way because of influence,|On its way,|Outweighed by .*:"
+    r"|Reached \()"
     r" ?([\d.e+-]+)( ?[^\W\d]+)?(?=[\s:,)]|$)"
 )
 

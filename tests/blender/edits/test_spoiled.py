@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 PLACES = ((0.6, 0.5, 1.2), (0.9, -0.4, 1.0))
 OUTCOMES = re.compile(
     "Reached|Out of reach|Too near|Stopped|Held back|Kept|Part of the way|On its way|Muted|"
-    "FK:|Outweighed|Points at|Turned as"
+    "FK:|Outweighed|Points at|Turned like"
 )
 
 

@@ -158,7 +158,7 @@ def test_a_held_target_stays_and_past_a_limit_it_stops_at_its_last_place(view, c
     rigs.change(holder, target=rigs.make_empty("Holder", (0.2, 0.1, 1.5)))
     before = values(chain)
     drag = start("move_target", view, chain)
-    reason = "keeps the target 'Target' from going there"
+    reason = "stops the target 'Target' from moving there"
     assert reason in drag.context.header
     drag.release()
     assert drag.result == {"CANCELLED"}

@@ -269,7 +269,7 @@ def test_a_target_that_a_constraint_carries_goes_to_the_point_and_a_held_one_is_
         rigs.updated()
         before, start = tuple(moved.location), place(chain.target, chain.subtarget)
         text = refusal(move_target, location=POINT)
-        assert f"constraint, keeps the target '{moved.name}' from going there: mute" in text
+        assert f"constraint, stops the target '{moved.name}' from moving there: mute" in text
         assert tuple(moved.location) == before
         np.testing.assert_array_equal(place(chain.target, chain.subtarget), start)
     holder.mute = True
@@ -277,5 +277,5 @@ def test_a_target_that_a_constraint_carries_goes_to_the_point_and_a_held_one_is_
     limit = moved.constraints.new("LIMIT_LOCATION")
     rigs.change(limit, use_max_z=True, max_z=0.9, owner_space="WORLD")
     press(move_target, location=(0.3, -0.2, 0.7))
-    assert "from going there" in refusal(move_target, location=(0.3, -0.2, 1.2))
+    assert "from moving there" in refusal(move_target, location=(0.3, -0.2, 1.2))
     assert_at((0.3, -0.2, 0.7))

@@ -261,5 +261,5 @@ def test_an_angle_that_is_not_a_number_or_has_a_driver_or_no_pole_is_refused():
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0.5, 0, 0.5), (0, 0, 0)])
     rigs.add_chain(ob, "Bone.2", None)
     rigs.updated()
-    with pytest.raises(RigError, match="The root and the end of the bend are in one place"):
+    with pytest.raises(RigError, match="The root and the end of the bend are at the same point"):
         pole_axis(ob, chain_spec(ob.chain_ik.chains[0]))

@@ -201,10 +201,10 @@ def test_a_tip_beyond_the_effector_turns_as_far_as_its_cone_lets_it(relative_to)
         else:
             angle = jointed_rigs.swing(jointed_rigs.local(ob, "Bone.2"))
         assert angle == pytest.approx(np.radians(25.0), abs=READ_ERROR)
-        assert chain.status.endswith(", as its own joint holds it"), chain.status
+        assert chain.status.endswith(", because its own joint limits it"), chain.status
     rigs.change(chain, use_tail=True)
     rigs.assert_reaches(ob, "Bone.2", target)
-    assert "degrees off the target's, as position and joints come first" in chain.status
+    assert "degrees, because position and joints come first" in chain.status
 
 
 @pytest.mark.slow

@@ -161,8 +161,8 @@ def test_keys_that_play_on_another_rig_as_well_keep_the_chain_from_being_removed
     rigs.go_to(2)
     keys = keyed(action)
     assert refusal(remove) == (
-        "The action 'RigAction' animates 'Other' as well, so its keys cannot follow"
-        " the chains of one alone: give each of them its own action first."
+        "The action 'RigAction' also animates 'Other', so its keys cannot follow the chains of"
+        " only one of them: give each its own action first."
     )
     assert keyed(action) == keys
     other.animation_data_clear()

@@ -6,7 +6,10 @@ import pytest
 from tests.blender.setups import rigs, tree_rigs
 
 BENT = ((0, 0, 0), (0, -0.3, 1), (0, 0, 2))
-WARNING = "This chain poses {}, so it went back: move the target, or switch to FK to pose by hand."
+WARNING = (
+    "This chain poses {}, so your change was reverted: move the target, or switch to FK to pose by"
+    " hand."
+)
 TURNED = (0.8, 0.6, 0.0, 0.0)
 
 

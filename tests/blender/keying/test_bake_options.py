@@ -146,7 +146,7 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
     # Buttons that bake nothing refuse as well.
     for press_button in (bake, bpy.ops.pose.chain_ik_switch):
         assert refusal(press_button) == (
-            f"The action '{name}' is linked, so it takes no keys: make it local, or give the"
+            f"The action '{name}' is linked, so no keys can be added: make it local, or give the"
             " armature another action."
         )
     live = played(ob)
@@ -316,7 +316,7 @@ def test_a_bake_of_what_has_changed_meanwhile_is_refused(what):
     for _ in range(3):
         next(work)
     CHANGES[what](ob)
-    text = "Live is off" if what == "live" else "has changed during the bake, so nothing"
+    text = "Live is off" if what == "live" else "changed during the bake, so nothing"
     with pytest.raises(RigError, match=text):
         next(work)
     assert not [action for action in bpy.data.actions if action.name.startswith("Rig Baked")]

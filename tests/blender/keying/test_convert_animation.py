@@ -225,8 +225,8 @@ def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
     select_bones(limb.ob, [limb.bones[-1]])
     before = settings_and_animation(limb.ob)
     assert refusal(convert, direction="TO_CONSTRAINTS") == (
-        "Chain 'Arm': Keys of its Pole Angle would pass 180 degrees, the most that a"
-        " constraint takes: change them first."
+        "Chain 'Arm': Keys of its Pole Angle would exceed 180 degrees, the maximum of a"
+        " constraint: change these keys first."
     )
     assert settings_and_animation(limb.ob) == before
 

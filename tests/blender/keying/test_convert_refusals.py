@@ -41,8 +41,8 @@ def take_length(limb: Limb) -> None:
 
 
 NO_LENGTH = (
-    "Bone 'Bone.0' has no length to turn: check its scale and location, or leave it out of the"
-    " chain."
+    "Bone 'Bone.0' has a length of zero, so it cannot be turned: check its scale and location,"
+    " or leave it out of the chain."
 )
 
 
@@ -73,8 +73,8 @@ def share_action(limb: Limb) -> None:
 CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
     "solver": (
         lambda limb: setattr(limb.ob.pose, "ik_solver", "ITASC"),
-        "This armature's IK Solver is iTaSC, which has no counterpart: set it to Standard in the"
-        " armature's properties first.",
+        "This armature's IK Solver is iTaSC, which chains do not support: set it to Standard in"
+        " the armature's properties first.",
     ),
     "distance": (
         set_up(ik_type="DISTANCE"),
@@ -86,20 +86,20 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
     ),
     "iterations": (
         set_up(iterations=0),
-        "It has no iterations, so it moves nothing: enter some first.",
+        "Its Iterations are 0, so it moves nothing: enter a higher number first.",
     ),
     "space": (
         set_up(target_space="LOCAL"),
-        "Chains follow in world space: set its Target Space to that first.",
+        "Chains follow their targets in world space: set its Target Space to World Space first.",
     ),
     "vertex group": (
         lambda limb: follow(limb, grouped_mesh(), "Group"),
-        "Chains do not follow a vertex group, such as 'Group' of 'Mesh': follow an empty with a"
-        " vertex parent instead.",
+        "Chains cannot follow the vertex group 'Group' of 'Mesh': follow an empty with a vertex"
+        " parent instead.",
     ),
     "armature without bone": (
         lambda limb: setattr(limb.constraint, "target", rigs.make_rig(name="Other")),
-        "It names no bone of 'Other': choose one first.",
+        "It has no bone of 'Other' to follow: choose one first.",
     ),
     "no target": (
         set_up(target=None),
@@ -108,27 +108,26 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
     "no length": (take_length, NO_LENGTH),
     "own bone": (
         lambda limb: follow(limb, limb.ob, "Bone.1"),
-        "The target bone 'Bone.1' is moved by the chain that would follow it: choose a bone outside"
-        " the chain.",
+        "This chain moves its own target bone 'Bone.1': choose a bone outside the chain.",
     ),
     "keys of what is lost": (
         lambda limb: key(limb, use_stretch=True),
-        "Its setting 'Stretch' is animated and has no counterpart: delete these keys or this"
-        " driver first.",
+        "Its setting 'Stretch' is animated, but this animation cannot be converted: delete its"
+        " keys or driver first.",
     ),
     "keys of mute and eye": (
         lambda limb: key(limb, mute=False, enabled=True),
-        "Keys or drivers for 'chain_ik.chains[0].mute' are there already: delete these first.",
+        "There are already keys or drivers for 'chain_ik.chains[0].mute': delete them first.",
     ),
     "modifiers of the eye": (
         modify_eye,
-        "Modifiers of the F-curve of its setting 'Enabled' cannot be turned into their opposite:"
-        " delete them first.",
+        "The F-curve of its setting 'Enabled' has modifiers that cannot be inverted: delete"
+        " these modifiers first.",
     ),
     "shared action": (
         share_action,
-        "The action 'RigAction' animates 'Other' as well, so its keys cannot follow the chains of"
-        " one alone: give each of them its own action first.",
+        "The action 'RigAction' also animates 'Other', so its keys cannot follow the chains of"
+        " only one of them: give each its own action first.",
     ),
 }
 
@@ -159,7 +158,7 @@ def test_of_several_constraints_of_a_bone_none_is_converted_until_one_counts(cap
     rigs.updated()
     before = settings_and_animation(limb.ob)
     select_bones(limb.ob, ["Bone.1"])
-    with pytest.raises(RuntimeError, match="Of several IK constraints of a bone Blender uses"):
+    with pytest.raises(RuntimeError, match="Blender uses only the first IK constraint"):
         convert("EXEC_DEFAULT", True)
     assert settings_and_animation(limb.ob) == before
     limb.ob.pose.bones["Bone.1"].constraints["Second"].mute = True
@@ -180,19 +179,19 @@ def end_away_from_parent(limb: Limb) -> None:
 CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
     "force": (
         set_up(solver="FORCE"),
-        "IK constraints have no Force and no Follow: choose another solver first.",
+        "IK constraints do not have the solvers Force and Follow: choose another solver first.",
     ),
     "joints": (
         lambda limb: add_joint(limb.chain, "Bone.1", "HINGE_X"),
-        "IK constraints have no joints of their own: remove those first.",
+        "IK constraints cannot use the joints of a chain: remove these joints first.",
     ),
     "limits off": (
         switch_limits_off,
-        "Constraints always honour the limits of bones: switch Limits on first.",
+        "IK constraints always use the limits of bones: switch Limits on first.",
     ),
     "with body": (
         set_up(pole_mode="FOLLOW"),
-        "IK constraints have no bend that goes along: press Add Pole first.",
+        "IK constraints cannot bend with the body: press Add Pole first.",
     ),
     "flip": (
         set_up(pole_target=None, use_flip_bend=True),
@@ -200,21 +199,22 @@ CHAINS_ALONE: dict[str, tuple[Callable[[Limb], object], str]] = {
     ),
     "hand": (
         set_up(bone="Bone.2", use_tail=False, use_rotation=True),
-        "IK constraints do not turn 'Bone.2' as well: switch Rotation off, and give that bone a"
-        " Copy Rotation constraint.",
+        "IK constraints cannot turn bone 'Bone.2' with the target: switch Rotation off, and give"
+        " that bone a Copy Rotation constraint.",
     ),
     "weight": (
         set_up(weight=0.0),
-        "IK constraints have no weight below 0.01: enter a greater one first.",
+        "IK constraints need a weight of at least 0.01: enter a higher weight first.",
     ),
     "off its parent": (
         end_away_from_parent,
-        "IK constraints reach with a head only at the tail of its parent: switch Use Tail on.",
+        "Without Use Tail, IK constraints need a bone whose head is at the tail of its parent:"
+        " switch Use Tail on.",
     ),
     "no length": (take_length, NO_LENGTH),
     "another": (
         lambda limb: constrain(limb.ob, "Bone.2", limb.target, name="Other", chain_count=1),
-        "'Bone.2' has an IK constraint already: delete that first.",
+        "Bone 'Bone.2' already has an IK constraint: delete it first.",
     ),
     "no target": (
         set_up(target=None),
@@ -237,7 +237,7 @@ def test_no_constraint_drives_more_bones_than_blender_counts():
     limb.add_chain(name="Rope", chain_count=256)
     select_bones(limb.ob, [limb.bones[-1]])
     assert refusal(convert, direction="TO_CONSTRAINTS") == (
-        "Chain 'Rope': IK constraints move 255 bones at most: shorten the chain."
+        "Chain 'Rope': IK constraints move at most 255 bones: shorten the chain."
     )
 
 
@@ -248,7 +248,7 @@ def test_a_refused_constraint_does_not_stop_others(capfd):
     assert ob.chain_ik.chains.keys() == ["Right"]
     assert [item.name for item in ik_constraints(ob)] == ["Left"]
     output = capfd.readouterr().out
-    assert "Warning: Constraint 'Left' of 'Left.1': It has no iterations" in output
+    assert "Warning: Constraint 'Left' of 'Left.1': Its Iterations are 0" in output
     assert "Info: Converted 1 constraint to a chain" in output
 
 

@@ -100,8 +100,8 @@ def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused():
     ik.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
     rigs.tagged(ob)
     assert ob.chain_ik.chains[0].status == (
-        "The constraint 'IK' of bone 'Bone.3' moves bone 'Bone.0' above this chain as well:"
-        " mute it, or give it a shorter Chain Length."
+        "The constraint 'IK' of bone 'Bone.3' also moves bone 'Bone.0' above this chain: mute"
+        " this constraint, or give it a shorter Chain Length."
     )
     ik.chain_count = 3
     rigs.tagged(ob)

@@ -160,7 +160,7 @@ def test_bones_of_zero_scale_are_refused_and_nothing_is_made():
     ob.pose.bones["Bone.0"].scale = (0.0, 0.0, 0.0)
     select_bones(ob, ["Bone.0", "Bone.1"])
     before = len(bpy.data.objects), len(ob.data.bones)
-    with pytest.raises(RuntimeError, match=r"Bone 'Bone\.0' has no length to turn"):
+    with pytest.raises(RuntimeError, match=r"Bone 'Bone\.0' has a length of zero"):
         press(add, control="BONE", use_rotation=True, use_pole=True)
     assert (len(bpy.data.objects), len(ob.data.bones)) == before
     assert not ob.chain_ik.chains
@@ -252,8 +252,8 @@ def test_controls_of_another_chain_and_of_the_user_stay(kind):
 
 
 ZERO_SCALE = (
-    "Bone 'Root.0' has a scale of zero, so controls cannot hang under it:"
-    " choose another parent for the controls."
+    "Bone 'Root.0' has a scale of zero, so it cannot be the parent of controls: choose another"
+    " parent for the controls."
 )
 NOT_FINITE = (
     "The transform of bone 'Root.0' is not finite or too large:"

@@ -122,7 +122,7 @@ def test_a_bone_with_the_name_of_a_deleted_one_takes_its_place():
         bones["Bone.1"].name = "Bone.2"
     rigs.updated()
     assert (chain().bone, chain().joints[0].bone) == ("Bone.2", "Bone.0")
-    assert chain().status.startswith("Bone 'Bone.2' has two joints in this chain")
+    assert chain().status.startswith("Two joints of this chain limit bone 'Bone.2'")
 
 
 @pytest.mark.parametrize(("is_new", "is_exchange"), [(False, False), (True, False), (False, True)])

@@ -237,7 +237,7 @@ def test_a_chain_that_is_refused_later_restores_the_stored_pose_of_unshared_bone
     for _ in range(3):
         rigs.tagged(rig.ob)
         assert "cannot be solved together" in rig.chain("Right").status
-        assert "went back" not in rig.chain("Right").status
+        assert "was reverted" not in rig.chain("Right").status
         for name in RIGHT_BONES:
             np.testing.assert_allclose(rigs.channels(rig.ob)[name], before[name], atol=STILL)
         assert rig.gaps()["Left"] <= 2e-6
@@ -288,17 +288,17 @@ def test_bones_of_a_refused_chain_that_go_back_are_named_until_the_frame_changes
     rigs.updated()
     refusal = rig.chain("Right").status
     assert "cannot be solved together" in refusal
-    assert "went back" not in refusal
+    assert "was reverted" not in refusal
     for _ in range(2):
         rigs.change(rig.ob.pose.bones["Right.1"], rotation_quaternion=(0.8, 0.6, 0.0, 0.0))
         np.testing.assert_allclose(rigs.channels(rig.ob)["Right.1"], before["Right.1"], atol=STILL)
         assert rig.chain("Right").status == (
-            "This chain keeps Right.1 as stored or keyed, so it went back: mute the chain to pose"
-            f" by hand. {refusal}"
+            "This chain keeps Right.1 as stored or keyed, so your change was reverted: mute the"
+            f" chain to pose by hand. {refusal}"
         )
-    assert "went back" not in rig.chain("Left").status
+    assert "was reverted" not in rig.chain("Left").status
     rigs.updated()
-    assert "went back" in rig.chain("Right").status
+    assert "was reverted" in rig.chain("Right").status
     rigs.key(rig.target("Right"), "location", {1: (0, 0, 2), 9: (0.2, 0, 2)})
     rigs.go_to(5)
     assert rig.chain("Right").status == refusal
@@ -313,8 +313,8 @@ def test_an_object_below_the_shared_bones_cannot_be_followed(word):
     setattr(left, word if word == "target" else "pole_target", hook)
     rigs.updated()
     assert left.status == (
-        f"The {word} 'Hook' is moved by the chain that would follow it:"
-        " clear its parent or constraint, or choose another object."
+        f"This chain moves its own {word} 'Hook': clear the parent or constraint of that object,"
+        " or choose another object."
     )
     assert rig.chain("Right").status.startswith("Reached")
     rigs.assert_stays(rig.ob)

@@ -35,7 +35,9 @@ INPUT = [
     Case("The transform of armature 'Rig' is not finite or too", on("Rig", location=(NAN,) * 3)),
     Case("The transform of bone 'Limb.2' is not finite", on("Limb.2", location=(0.0, NAN, 0.0))),
     Case("The transform of the target 'Target' is not finite or", target(NAN, 0.0, 0.0)),
-    Case("The chain or its target is too far away to drag it there", target(0, 1e15, 0), FOLLOW),
+    Case(
+        "The chain or its target is too far away, so the chain cannot", target(0, 1e15, 0), FOLLOW
+    ),
     Case("No tip bone is set", chain(bone="")),
     Case("Bone 'Gone' no longer exists: choose another tip", chain(bone="Gone")),
     Case("Bone 'Limb.0' has no parent that could bring its", chain(bone="Limb.0", use_tail=False)),
@@ -44,16 +46,16 @@ INPUT = [
     Case("The target is the armature itself", follows("")),
     Case("The pole is the armature itself", follows("", role="pole_target")),
     Case("The target bone 'Gone' no longer exists", follows("Gone")),
-    Case("The target bone 'Limb.1' is moved by the chain that would follow it", follows("Limb.1")),
+    Case("This chain moves its own target bone 'Limb.1'", follows("Limb.1")),
     *(
         Case(
-            f"The space 'Limb.1' of the {word} 'Free' is moved by the chain that would follow it",
+            f"This chain moves the space 'Limb.1' of its own {word} 'Free'",
             goes_along(role),
         )
         for word, role in (("target", "target"), ("pole", "pole_target"))
     ),
     *(
-        Case(f"The {word} 'Below' is moved by the chain that would follow it", below)
+        Case(f"This chain moves its own {word} 'Below'", below)
         for word, below in (
             ("target", hangs_below()),
             ("target", hangs_below(bone="Bone.1")),
@@ -70,11 +72,11 @@ INPUT = [
         driver("Limb.1", "scale"),
     ),
     Case(
-        "The constraint 'IK' of bone 'Limb.2' moves bone 'Limb.0' above this chain as well",
+        "The constraint 'IK' of bone 'Limb.2' also moves bone 'Limb.0' above this chain",
         both(chain(chain_count=2), constraint("Limb.2", "IK")),
     ),
-    Case("Bone 'Limb.1' has no length to turn", on("Limb.1", scale=(0.0, 0.0, 0.0))),
-    Case("Bone 'Limb.2' has no length to turn", on("Limb.2", scale=(1.0, 0.0, 1.0))),
+    Case("Bone 'Limb.1' has a length of zero", on("Limb.1", scale=(0.0, 0.0, 0.0))),
+    Case("Bone 'Limb.2' has a length of zero", on("Limb.2", scale=(1.0, 0.0, 1.0))),
     Case(
         "A bone of the chain has a scale of zero",
         on("Limb.0", scale=(0.0, 1.0, 1.0)),
@@ -113,12 +115,12 @@ INPUT = [
     ),
     # More sentences about creatures: tests/blender/trees/test_creatures.py.
     Case(
-        "Line 1 of the creature file is not JSON (Expecting value): correct it there",
+        "Line 1 of the creature file is not JSON (Expecting value): correct this line",
         on("force", creature="x"),
         FORCE,
     ),
     Case(
-        "The creature's comfort about x ends before it begins: swap its two ends",
+        "The creature's comfort about x has a minimum greater than its maximum",
         on("force", creature='{"creature": 1, "comfort": {"x": [5, -5]}}'),
         FORCE,
     ),
@@ -130,7 +132,7 @@ SLIDING = both(DISCONNECTED, joint("Limb.1", **SLIDES))
 LIMITED = joint("Limb.1", x=(-20, 20))
 JOINTS = [
     Case("A joint of this chain has no bone", joint("")),
-    Case("Bone 'Gone', which has a joint in this chain, no longer exists", joint("Gone")),
+    Case("A joint of this chain uses bone 'Gone', which no longer exists", joint("Gone")),
     Case("Bone 'Limb.0' has no parent to measure from", joint("Limb.0", relative_to="PARENT")),
     Case(
         "Bone 'Limb.1' does not inherit its parent's rotation",
@@ -138,13 +140,17 @@ JOINTS = [
         joint("Limb.1", relative_to="PARENT"),
     ),
     Case("Bone 'Limb.2' is the last of the chain and has", joint("Limb.2", relative_to="CHILD")),
-    Case("Bone 'Limb.1' has two joints in", joint("Limb.0", relative_to="CHILD"), joint("Limb.1")),
+    Case(
+        "Two joints of this chain limit bone 'Limb.1'",
+        joint("Limb.0", relative_to="CHILD"),
+        joint("Limb.1"),
+    ),
     Case("The setting 'Max X' of the joint of 'Limb.1' is not a", on("joint", max_x=NAN), LIMITED),
-    Case("Bone 'Limb.1' has a joint whose X range ends before", on("joint", min_x=0.5), LIMITED),
-    Case("Bone 'Limb.1' has a joint whose slide range ends", on("joint", slide_min=0.5), SLIDING),
+    Case("Bone 'Limb.1' has a joint whose X range has a", on("joint", min_x=0.5), LIMITED),
+    Case("Bone 'Limb.1' has a joint whose slide range has", on("joint", slide_min=0.5), SLIDING),
     Case("Bone 'Limb.1' slides in a chain that stretches", chain(use_stretch=True), SLIDING),
     Case(
-        "Bone 'Limb.2' cannot slide, as its head is what comes",
+        "Bone 'Limb.2' cannot slide, because its head is the",
         joint("Limb.2", **SLIDES),
         both(edit("Limb.2", use_connect=False), chain(use_tail=False, use_rotation=True)),
     ),
@@ -210,7 +216,9 @@ BODIES = [
 ]
 
 TreeCase = partial(Case, make_rig=make_tree)
-SHARED = "Bone 'Trunk.0' already belongs to chain 'Left', and they cannot be solved together: "
+SHARED = (
+    "Bone 'Trunk.0' already belongs to chain 'Left', and the two chains cannot be solved together: "
+)
 TREES = [
     TreeCase(
         f"{SHARED}choose Newton or FABRIK as the solver for this chain",
@@ -231,7 +239,7 @@ TREES = [
         chain="Right",
     ),
     TreeCase(
-        "This chain follows bones of chain 'Right' and shares others with it",
+        "This chain follows bones of chain 'Right' and shares other bones with",
         on("Right", mute=False),
         both(on("Right", mute=True), on("Left", chain_count=3), follows("Trunk.0", "Left")),
         chain="Left",

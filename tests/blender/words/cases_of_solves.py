@@ -34,7 +34,7 @@ NARROW = on("Limb.1", ik_min_x=-0.1, ik_max_x=0.1)
 HELD = "Held back by the limits of Limb.0 X, Limb.0 Y, Limb.1 X and ... more, ... left"
 LEFT = "... left because Finish with Newton is off: switch it on"
 WITH = "with the target's rotation:"
-OFF = "Reached (... iterations); the rotation is ... degrees off the target's, as"
+OFF = "Reached (... iterations); the rotation differs from the target's by ... degrees, because"
 STRETCH = (
     "Out of reach by ...: extended; to stretch, set IK Stretch on the bones"
     " and unlock their Y scale"
@@ -48,26 +48,26 @@ SOLVES = [
     Case("Out of reach by ...: extended", OUT_OF_REACH),
     Case("Too near by ...: folded", target(0.0, 0.0, 0.5), make_rig=make_hooked),
     Case("Points at its target, ... away", chain(chain_count=1)),
-    Case("Turned as its target, ... away", chain(chain_count=1), TURNED),
+    Case("Turned like its target, ... away", chain(chain_count=1), TURNED),
     Case(f"Out of reach by ... {WITH} extended", TURNED, TWISTED),
     Case(
-        f"Out of reach by ... {WITH} the tip takes it, so one bone is left to reach; set Rotation"
-        " Bone to Hand or Foot, or lengthen the chain",
+        f"Out of reach by ... {WITH} the tip takes this rotation, so only one bone is left to"
+        " reach the target; set Rotation Bone to Hand or Foot, or lengthen the chain",
         TURNED,
         both(chain(chain_count=2), target(0.2, 0.4, 2.3, turned=TWIST)),
     ),
     Case(
-        f"Too near by ... {WITH} the tip takes it, so one bone is left",
+        f"Too near by ... {WITH} the tip takes this rotation, so only one",
         TURNED,
         both(chain(chain_count=2), target(0.1, 0.4, 1.3, turned=TWIST)),
     ),
     Case(
-        "Reached (... iterations); no single bone begins where the tip ends",
+        "Reached (... iterations); no bone takes the target's rotation, because no single bone",
         TURNED,
         both(chain(chain_count=2, rotation_bone="AUTO"), target(0.2, 0.4, 2.3)),
     ),
     Case("Kept ... short of the target", chain(soft_distance=0.5), target(0.9, 1.2, 2.0)),
-    Case("Part of the way by influence, ... left", chain(influence=0.5)),
+    Case("Part of the way because of influence, ... left", chain(influence=0.5)),
     Case(
         "On its way, ... left",
         both(on("force", use_gradual=True), target(0.2, 0.9, 1.5)),
@@ -172,7 +172,8 @@ SOLVES = [
         both(FORCE, TURNED, target(0.0, 0.6, 1.8, turned=(0.2, 0.5, 0.3))),
     ),
     Case(
-        "Reached; the rotation is ... degrees off the target's, as its own joint holds it",
+        "Reached; the rotation differs from the target's by ... degrees, because its own joint"
+        " limits it",
         on("Limb.2", use_ik_limit_x=True),
         both(
             on("Limb.2", ik_max_x=0.1),
@@ -188,7 +189,7 @@ SOLVES = [
         joint("Limb.1", **SLIDES),
     ),
     Case(
-        "Reached (...); bones with a locked location cannot slide, unlock it: Limb.1",
+        "Reached (...); bones with a locked location cannot slide, unlock their location: Limb.1",
         on("Limb.1", lock_location=(False, True, False)),
         both(DISCONNECTED, joint("Limb.1", **SLIDES)),
     ),
@@ -201,7 +202,7 @@ SOLVES = [
             constraint("Limb.2", "COPY_LOCATION"),
         ),
     ),
-    Case("This chain poses Limb.1, so it went back: move the target, or switch", turned_by_hand()),
+    Case("This chain poses Limb.1, so your change was reverted: move", turned_by_hand()),
     Case(
         "Reached; joints of bones that are not in the chain have no effect: Limb.0",
         chain(chain_count=2),

@@ -280,7 +280,7 @@ def outcome(
         (outcome(Status.REACHED, 0.0), "Reached"),
         (
             outcome(Status.REACHED, 0.0, tip_gap=np.radians(1.03)),
-            "Reached; the rotation is 1 degree off the target's",
+            "Reached; the rotation differs from the target's by 1 degree",
         ),
         (
             outcome(Status.OUTWEIGHED, 0.12, 9, pins=("Leg.L", "Leg.R"), outweighed_by=("Floor",)),
