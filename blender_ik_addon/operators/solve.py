@@ -17,8 +17,9 @@ from ..rig.tools.lengths import length_unit
 from ..rig.tools.trial_solve import solve_once
 from ..rig.tools.wording import outcome_in_words
 from . import selection
-from .add import AUTOMATIC
 from .base import SKIP_SAVE, ChainOperator
+
+AUTOMATIC = "AUTO", "Automatic", "Two-Bone for two bones, otherwise Newton"
 
 
 class POSE_OT_chain_ik_solve(ChainOperator):
