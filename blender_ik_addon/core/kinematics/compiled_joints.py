@@ -99,11 +99,19 @@ class CompiledJoints(Rows):
 
     @cached_property
     def is_rigid(self) -> bool:
-        """Whether all offsets are rotations, up to rounding."""
+        """Whether all offsets of all chains are rotations, up to rounding."""
+        return bool(self.are_rigid.all())
+
+    @cached_property
+    def are_rigid(self) -> Flags:
+        """Whether all offsets of each chain are rotations, up to rounding, shape (B,)."""
         products = np.einsum("nkib,nkjb->nijb", self.offsets, self.offsets)
-        is_orthonormal = np.abs(products - np.eye(3)[..., None]).max() <= MAX_AXIS_ERROR
+        errors = np.abs(products - np.eye(3)[..., None]).max(axis=(0, 1, 2))
         x, y, z = (self.offsets[:, :, axis] for axis in range(3))
-        return bool(is_orthonormal and (arrays.dot(arrays.cross(x, y), z) > 0.0).all())
+        rigid: Flags = (errors <= MAX_AXIS_ERROR) & (arrays.dot(arrays.cross(x, y), z) > 0.0).all(
+            axis=0
+        )
+        return rigid
 
     @cached_property
     def has_edges(self) -> bool:

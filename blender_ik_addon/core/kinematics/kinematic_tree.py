@@ -234,6 +234,32 @@ def compile_tree(
     return tree, posed
 
 
+def find_reaches(tree: KinematicTree, posed: Posed) -> Array:
+    """Return bounds of the distances of effectors from their roots, (2, E, B).
+
+    These are the reaches in a pose. Bones that are not rigid change their lengths as they turn:
+    there the first bound is zero, and the second the reach of bones that are as long as any turn
+    makes them.
+    """
+    topology, joints = tree.topology, tree.joints
+    reaches = measure_paths(topology, posed.heads, posed.tips)
+    if joints.is_rigid:
+        return reaches
+    # The greatest stretch of vectors in the axes of bones.
+    stretch = np.linalg.norm(joints.offsets.transpose(0, 3, 1, 2), ord=2, axis=(2, 3))
+    for bone, parent in enumerate(topology.parents):
+        if parent >= 0 and bone not in topology.unturned:
+            stretch[bone] *= stretch[parent]
+    lengths, ends = norm(tree.heads), norm(tree.ends)
+    for effector, path in enumerate(topology.paths):
+        above, below = list(path[:-1]), list(path[1:])
+        longest = (stretch[above] * lengths[below]).sum(axis=0)
+        longest += stretch[path[-1]] * ends[effector]
+        bounds = np.zeros_like(longest), longest
+        reaches[:, effector] = np.where(joints.are_rigid, reaches[:, effector], bounds)
+    return reaches
+
+
 def measure_paths(topology: Topology, heads: Array, tips: Array) -> Array:
     """Return the smallest and greatest distances of effectors from their roots, (2, E, B)."""
     distances = np.empty((2, len(tips), tips.shape[-1]))

@@ -15,7 +15,12 @@ from ..algebra.vectors import cross
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.compiled_joints import put_rows_last
-from ..kinematics.kinematic_tree import KinematicTree, compile_tree, measure_paths
+from ..kinematics.kinematic_tree import (
+    KinematicTree,
+    compile_tree,
+    find_reaches,
+    measure_paths,
+)
 from ..kinematics.posed import Posed, State
 from ..kinematics.start_pose import (
     StartPose,
@@ -188,9 +193,8 @@ class CompiledChains:
 
     @compile_once
     def reaches(self) -> Array:
-        """Least and greatest distances of effectors from their roots, shape (2, E, B)."""
-        posed = self.start_posed
-        return measure_paths(self.topology, posed.heads, posed.tips)
+        """Bounds of the distances of effectors from their roots, shape (2, E, B)."""
+        return find_reaches(self.tree, self.start_posed)
 
     @compile_once
     def limbs(self) -> Limbs:

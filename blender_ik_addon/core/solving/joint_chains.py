@@ -17,7 +17,7 @@ from ..equilibrium.floor_points import compile_floor
 from ..equilibrium.settling import avoid_full_extension
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.compiled_joints import put_rows_last
-from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.kinematic_tree import KinematicTree, measure_paths
 from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.posed import State
 from ..kinematics.reach import is_soft, measure_reach, soften_target
@@ -277,8 +277,9 @@ def _make_run(
     if energy is not None:
         is_unlimited = tree.joints.is_unlimited
         least = np.where(is_unlimited, start.least, 0.0)
-        task, target = avoid_full_extension(task, target, energy, is_unlimited, least, tree.longest)
-    least_error = np.maximum(norm(target) - tree.longest, 0.0)
+        longest = targets.max_reach[0]
+        task, target = avoid_full_extension(task, target, energy, is_unlimited, least, longest)
+    least_error = np.maximum(norm(target) - targets.max_reach[0], 0.0)
     run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error)
     return run, target, task
 
@@ -341,16 +342,25 @@ def _record(
     if shift is not None:
         # Soft distances have moved targets, but not what is in reach.
         shift, distance = shift * unit, distance + shift
-    lack = (distance - targets.max_reach) * unit
-    is_stretched = (lack > 0.0) & (np.abs(residuals - lack) <= STRETCHED * targets.max_reach * unit)
+    least, most, is_too_far = targets.min_reach, targets.max_reach, targets.is_too_far
+    lack = (distance - most) * unit
+    is_stretched = (lack > 0.0) & (np.abs(residuals - lack) <= STRETCHED * most * unit)
+    if not (tree.joints.is_rigid or chains.topology.floats):
+        # Turns change the lengths of these bones: what counts is the reach in the pose.
+        least, most = measure_paths(tree.topology, posed.heads, posed.tips)
+        roots = posed.heads[[path[0] for path in tree.topology.paths]]
+        is_straight = ~tree.joints.are_rigid & (
+            norm(posed.tips - roots) >= (1.0 - STRETCHED) * most
+        )
+        is_too_far, is_stretched = is_too_far | is_straight, is_stretched | is_straight
     # With iterations left, it is limits, locks or other effectors that stop the joints.
     is_done = used < options.iterations
     codes: Counts = name_outcome(
         ARRAYS,
         residuals,
         options.tolerance + FINEST_TOLERANCE * size,
-        targets.is_too_far & (is_stretched | run.is_chain),
-        ~is_held & (distance < targets.min_reach),
+        is_too_far & (is_stretched | run.is_chain),
+        ~is_held & (distance < least),
         is_limited=is_open & (is_held | is_done) & ~is_stretched,
         short=shift,
     )
