@@ -24,11 +24,12 @@ SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 Change = Callable[[bpy.types.Object, list[str], np.random.Generator], object]
 
 
-def reach(ob, bones, rng, solver="NEWTON", angle=0.7, miss=MAX_MISS):
+def reach(ob, bones, rng, solver="NEWTON", angle=0.7, miss=MAX_MISS, **settings):
     """Check that a limb reaches a point that its bones can reach."""
     point = scaled_rigs.reachable_point(ob, bones, rng, angle)
     tolerance = 0.1 * miss * scaled_rigs.limb_length(ob, bones)
-    chain, target = scaled_rigs.follow(ob, bones, point, solver=solver, tolerance=tolerance)
+    settings |= {"solver": solver, "tolerance": tolerance}
+    chain, target = scaled_rigs.follow(ob, bones, point, **settings)
     distance = scaled_rigs.miss(ob, bones, target)
     assert distance <= miss, f"missed by {distance:.3g} of the limb: {chain.status}"
     assert chain.status.startswith("Reached"), chain.status
@@ -147,6 +148,18 @@ def test_target_is_reached_with_any_bones_and_scales(name, solver):
     (BONES | SCALED)[name](ob, bones, rng)
     angle = 0.5 if name == "everywhere" else 0.7
     reach(ob, bones, rng, solver, angle, MAX_MISS if name in BONES else MAX_SCALED_MISS)
+
+
+@pytest.mark.parametrize("solver", ["NEWTON", "FORCE"])
+def test_bones_with_joints_that_uneven_scale_lengthens_reach(solver):
+    """A turn lengthens bones below uneven scale; the pose to start from may be a short one."""
+    rng = make_rng(42)
+    for _ in range(8):
+        ob, bones = scaled_rigs.random_rig(rng, 3)
+        scaled_rigs.scale_bones(ob, {"Bone.1": (1.25, 0.64, 1.25)})
+        scaled_rigs.turn(ob, bones, rng, 0.7)
+        ob.pose.bones[bones[1]].ik_stiffness_y = 0.1
+        reach(ob, bones, rng, solver, 1.2, MAX_SCALED_MISS, use_limits=True)
 
 
 @pytest.mark.parametrize("count", [0, 12])

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goals, Solver, solve_batch
+from blender_ik_addon.core import Goals, Solver, Status, solve_batch
 from blender_ik_addon.core.solving import restarts
 from blender_ik_addon.core.solving.joint_run import Run
-from tests.core.chains import ITERATIVE, SOLVERS
+from tests.core.chains import ITERATIVE, SOLVERS, random_frame
 from tests.core.equilibrium.test_force_robust import random_rig
-from tests.core.limited_rigs import RIGS, knee, misses, poles_of, targets_of
+from tests.core.limited_rigs import RIGS, K, knee, make_rig, misses, poles_of, targets_of
 from tests.core.limited_rigs import worst_violation as worst
 from tests.helpers import make_rng
 
@@ -45,6 +45,21 @@ def test_targets_of_limited_poses_are_reached_from_rest(name, solver, has_pole):
     assert np.mean(gaps <= ARRIVED) >= SHARES[solver], f"{np.sum(gaps > ARRIVED)} of 60 missed"
     assert worst(rig, solutions) <= EXACT
     np.testing.assert_array_equal(solutions.is_converged, gaps <= 1.0001e-5)
+
+
+@pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK, Solver.FORCE])
+def test_bones_that_turns_lengthen_reach_what_they_reach_in_other_poses(solver):
+    """Below uneven scale lengths depend on the pose, and so does the reach of the start pose."""
+    rig, rng = make_rig([(K.BALL, ((-90, 90),) * 3)] * 4), make_rng(14)
+    rig.offsets[0] = np.diag((1.25, 0.64, 1.25)) @ random_frame(rng)
+    starts = np.array([rig.random_pose(rng, 0.6) for _ in range(60)])
+    targets = targets_of(rig, 60, rng)
+    options, chains = rig.options(solver), rig.with_starts(starts)
+    solutions = solve_batch(chains, Goals(targets), options)
+    gaps = misses(rig, solutions, targets)
+    assert np.mean(gaps <= ARRIVED) >= SHARES[solver], f"{np.sum(gaps > ARRIVED)} of 60 missed"
+    far = solve_batch(chains, Goals(10.0 * targets), options)
+    assert set(far.statuses) <= {Status.EXTENDED, Status.LIMITED}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
