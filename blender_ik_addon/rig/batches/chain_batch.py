@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.model.status import REACHED
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
 from ..posing.eased_poses import Eased, Step, next_step
 from ..posing.frame_solve import FrameSolve
 from ..posing.outcome import Outcome
-from ..posing.solved import REACHED, Solved, SolveInputs
+from ..posing.solved import Solved, SolveInputs
 from ..reading.batch_record import Rows
 from ..reading.channels import Channels
 from ..reading.moment import Moment

@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...core import Status
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ...core.model.status import BLENDED, STATUSES
+from ...core.model.status import BLENDED, REACHED
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
@@ -26,7 +25,6 @@ from .history import Memento
 ARRIVAL_TOLERANCE = 1e-9
 # Nobody sees motion below this distance: the status is then that of the aimed pose.
 VISIBLE_GAP = 1e-3
-REACHED = STATUSES.index(Status.REACHED)
 
 
 class Step(NamedTuple):

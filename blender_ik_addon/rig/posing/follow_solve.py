@@ -16,7 +16,7 @@ import numpy as np
 from ...core import Chains, Goals, Lead, SolveOptions, Solver
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ...core.model.status import EXTENDED
+from ...core.model.status import EXTENDED, ITERATIONS_USED_UP, REACHED
 from ..frames.bases import point_in_base
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
@@ -31,7 +31,7 @@ from ..trees.driven import Driven
 from .drag_state import DragState, DragTask
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
-from .solved import REACHED, USED_UP, Codes, Solved, find_statuses
+from .solved import Codes, Solved, find_statuses
 
 # Distance from the origin, in chain lengths, beyond which float32 cannot tell joints apart.
 MAX_LENGTHS = 1e7
@@ -238,7 +238,7 @@ class FollowSolve:
         if joints is None and self._options.max_bend < np.pi:
             # No other solver knows the greatest bend.
             is_far = _length(goal[rows] - points) > reach
-            codes[rows] = np.where(is_far, EXTENDED, USED_UP)
+            codes[rows] = np.where(is_far, EXTENDED, ITERATIONS_USED_UP)
             return poses
         root, end = (points, goal[rows]) if self._placed_end == 0 else (goal[rows], points)
         start = poses.take(rows)

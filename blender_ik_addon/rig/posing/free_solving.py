@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core import Chains, Goals, InvalidChainError, Solutions, SolveOptions, Status, solve_batch
+from ...core import Chains, Goals, InvalidChainError, Solutions, SolveOptions, solve_batch
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ...core.model.status import STATUSES
+from ...core.model.status import EXTENDED, ITERATIONS_USED_UP, SOFTENED
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
@@ -28,8 +28,6 @@ LENGTH_PASSES = 4
 # A straight chain may be shorter than a bent one then, and stuck there. The iteration starts from
 # the poses for these shares of the way to the target until one arrives.
 SHARES_OF_WAY = (1.0, 0.7, 0.4)
-SHORT_OF_TARGETS = [STATUSES.index(status) for status in (Status.SOFTENED, Status.EXTENDED)]
-USED_UP = STATUSES.index(Status.ITERATIONS_USED_UP)
 
 
 @dataclass(frozen=True)
@@ -95,7 +93,7 @@ def solve_freely(posing: Posing) -> SolvedPoses:
     solutions, laid = _lay(posing, posing.goals, passes=1)
     reach = posing.frames.lengths(posing.start)[:, 0]
     gaps = np.abs(laid.joints - solutions.joint_positions).max(axis=(1, 2))
-    has_gap = (gaps > LENGTH_ROUNDING * reach) & (solutions.status_code != USED_UP)
+    has_gap = (gaps > LENGTH_ROUNDING * reach) & (solutions.status_code != ITERATIONS_USED_UP)
     rows = np.flatnonzero(has_gap)
     if rows.size:
         laid = laid.put(rows, _correct_lengths(posing.take(rows), laid.take(rows)))
@@ -115,7 +113,7 @@ def _correct_lengths(posing: Posing, best: ChainPoses) -> ChainPoses:
         goals = replace(open_posing.goals, target_position=positions)
         solutions, laid = _lay(open_posing, goals, passes=LENGTH_PASSES)
         if share == 1.0:
-            is_short = np.isin(solutions.status_code, SHORT_OF_TARGETS)
+            is_short = np.isin(solutions.status_code, (SOFTENED, EXTENDED))
             is_short &= np.asarray(open_posing.options.soft_distance) > 0.0
             # These chains shall end here, by the lengths that their bones have in this pose.
             target = np.where(is_short[:, None], solutions.joint_positions[:, -1], target)

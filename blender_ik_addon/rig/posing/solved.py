@@ -9,18 +9,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...core import Status
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
-from ...core.model.status import BLENDED, STATUSES
+from ...core.model.status import BLENDED, ITERATIONS_USED_UP, REACHED
 from ..reading.batch_record import BatchRecord
 from .eased_poses import Step
 
 Codes = npt.NDArray[np.int8]
-
-REACHED, USED_UP = (
-    np.int8(STATUSES.index(status)) for status in (Status.REACHED, Status.ITERATIONS_USED_UP)
-)
 
 
 class SolveInputs(NamedTuple):
@@ -111,5 +106,5 @@ def find_statuses(codes: Codes, has_arrived: Flags, is_blended: Flags, is_moved:
         is_blended: Whether influence applies only a share of the solution.
         is_moved: Whether the written pose differs from the solved one.
     """
-    unmet = np.where(is_moved & (codes == REACHED), USED_UP, codes)
+    unmet = np.where(is_moved & (codes == REACHED), ITERATIONS_USED_UP, codes)
     return np.where(has_arrived, REACHED, np.where(is_blended, BLENDED, unmet))
