@@ -97,11 +97,11 @@ class Dependencies:
         if first is not None:
             if first.constraints:
                 self.tied_points.add((armature_object.session_uid, root))
-            self._add_constraints(first)
+            self._add_constraints(first.constraints)
             self._add_bone(armature_object, first.parent.name if first.parent else "")
         self.owners.add(armature_object.session_uid)
         self._add_object(armature_object.parent, armature_object.parent_bone)
-        self._add_constraints(armature_object)
+        self._add_constraints(armature_object.constraints)
         self._add_drivers(armature_object)
 
     def _add_object(self, owner: bpy.types.Object | None, bone: str) -> None:
@@ -113,7 +113,7 @@ class Dependencies:
                 return
             self._seen.add(uid)
             self.owners.add(uid)
-            self._add_constraints(owner)
+            self._add_constraints(owner.constraints)
             self._add_drivers(owner)
             owner, bone = owner.parent, owner.parent_bone
 
@@ -130,8 +130,8 @@ class Dependencies:
             pulls = self._find_pulls(owner).get(pose_bone.name, ())
             if pose_bone.constraints or pulls:
                 self.tied_points.add(point)
-            self._add_constraints(pose_bone)
-            self._add_all(pull.constraint for pull in pulls)
+            self._add_constraints(pose_bone.constraints)
+            self._add_constraints(pull.constraint for pull in pulls)
             pose_bone = pose_bone.parent
 
     def find_pull_on_both(
@@ -174,10 +174,7 @@ class Dependencies:
                             pulls.setdefault(bone.name, []).append(pull)
         return self._pulls[uid]
 
-    def _add_constraints(self, owner: bpy.types.Object | bpy.types.PoseBone) -> None:
-        self._add_all(owner.constraints)
-
-    def _add_all(self, constraints: Iterable[bpy.types.Constraint]) -> None:
+    def _add_constraints(self, constraints: Iterable[bpy.types.Constraint]) -> None:
         for constraint in constraints:
             self.has_constraints = True
             if constraint.mute:
