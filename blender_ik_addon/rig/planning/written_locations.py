@@ -88,17 +88,12 @@ def _check_dragged(chain: PlannedChain) -> None:
         )
 
 
-def dragged_root(plan: ChainPlan, spec: ChainSpec) -> int:
-    """Return the root of a chain that is dragged as a whole; -1 if its root stays."""
-    root = plan.written[:1]
-    if not spec.is_dragged or plan.skeleton.is_connected[root[0]]:
-        return -1
-    return int(root[0])
-
-
 def find_moved_root(plan: ChainPlan, spec: ChainSpec) -> int:
     """Return the bone whose whole location a chain or its body writes; -1 for none."""
-    return dragged_root(plan, spec) if spec.is_dragged else plan.body_root
+    if not spec.is_dragged:
+        return plan.body_root
+    root = int(plan.written[0])
+    return -1 if plan.skeleton.is_connected[root] else root
 
 
 def located_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
