@@ -58,8 +58,7 @@ class LimitOutlines:
     """The limits of the k written bones of a chain; cached while its settings stay the same.
 
     Attributes:
-        bones: Indices of the bones, shape (k,).
-        joints: The joints of the bones.
+        joints: The joints of the k bones.
         outlines: One or two outlines for each bone with limits, o in all.
         directions: Directions of all points of all outlines, shape (p, 3), in the axes of their
             joints at zero; those of twists in these axes after the swing.
@@ -72,7 +71,6 @@ class LimitOutlines:
         zeros: Local rotations that count as no turn, shape (o, 3, 3); None if all are rest.
     """
 
-    bones: Indices
     joints: BoneJoints
     outlines: tuple[Outline, ...]
     directions: Array
@@ -167,7 +165,6 @@ def compile_outlines(
     rows = [outline.row for outline in outlines]
     owners, zero = bones[rows], joints.zero_wxyz
     return LimitOutlines(
-        bones,
         joints,
         tuple(outlines),
         np.concatenate(directions),
