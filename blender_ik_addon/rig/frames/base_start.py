@@ -142,16 +142,14 @@ def into_local(local: Array, rest: Array) -> Array:
     """Return the matrices ``BaseStart.into_local`` from turns of bones to local rotations.
 
     Turns p of the parent and q of the bone, in the space of the base, give R^-1 p^-1 q R L: linear
-    in the 16 products of their numbers. R is the frame that the bone turns in (the identity for the
-    first one), L its local rotation.
+    in the 16 products of their numbers. R is the frame that the bone turns in, L its local
+    rotation.
 
     Args:
         local: Local rotations of the start pose wxyz, shape (b, n, 4).
-        rest: Rotations of the frames that those act in, in the space of the base, shape (b, n, 4).
+        rest: Rotations of the frames that those act in, as ``BasePoses.rest``, shape (b, n, 4).
     """
-    frame = rest.copy()
-    frame[:, 0] = NOT_TURNED
-    inverse, after = rotation.conjugate(frame), rotation.multiply(frame, local)
+    inverse, after = rotation.conjugate(rest), rotation.multiply(rest, local)
     # Basis quaternions between both give one row for each number of p^-1 q.
     rows = rotation.multiply(rotation.multiply(inverse[:, :, None], np.eye(4)), after[:, :, None])
     into: Array = rows.swapaxes(-1, -2) @ BEYOND_PARENT
