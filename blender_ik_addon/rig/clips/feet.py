@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,16 +85,13 @@ def find_contact_chains(plans: Mapping[int, ChainPlan]) -> set[int]:
     ends = {
         i: plan.tip
         for i, plan in plans.items()
-        if _find_part(plan) not in TRUNK and not carries_both_sides(plan.tip)
+        if read(plan.skeleton.names[plan.tip]).part not in TRUNK
+        and not carries_both_sides(plan.tip)
     }
     return {i for i in ends if above[i].isdisjoint(ends.values())}
 
 
-def _find_part(plan: ChainPlan) -> BodyPart:
-    return read(plan.skeleton.names[plan.tip]).part
-
-
-def measure_height(limbs: list[ClipLimb]) -> float:
+def measure_height(limbs: Iterable[ClipLimb]) -> float:
     """Return the height of the body that limbs belong to, world space."""
     lengths = [float(np.median(limb.placed.length)) for limb in limbs if limb.foot]
     return HEIGHT_OF_LIMB * max(lengths, default=1.0)

@@ -207,8 +207,8 @@ class PlantedClip:
 
     def _find_root_move(self, index: int) -> Array:
         """Return the move of the root of a chain, world space, shape (F, 4, 4)."""
-        first, *above = self._skeleton.ancestors(self._limbs[index].plan.root)
-        anchors = [Anchor(self._object, self._skeleton.names[bone]) for bone in (first, *above)]
+        bones = self._skeleton.ancestors(self._limbs[index].plan.root)
+        anchors = [Anchor(self._object, self._skeleton.names[bone]) for bone in bones]
         # Keys of the hips move them, also where a chain begins with the hips.
         anchors = anchors if anchors[0] == self._hips else anchors[1:]
         still = np.tile(np.eye(4), (len(self._down), 1, 1))

@@ -49,7 +49,7 @@ def find_contacts_of(
         rate: Frames per second.
     """
     limbs_with_feet = {index: limb for index, limb in limbs.items() if limb.foot is not None}
-    height = measure_height(list(limbs.values()))
+    height = measure_height(limbs.values())
     paths = {index: _find_paths(limb, ground) for index, limb in limbs_with_feet.items()}
     if not paths:
         return {}
@@ -66,7 +66,7 @@ def hold_planted(
     limbs: Mapping[int, ClipLimb], kinds: Mapping[int, Counts], ground: Ground, rate: float
 ) -> dict[int, Motion]:
     """Return the motions of limbs with contacts, held still in these, world space."""
-    height, held = measure_height(list(limbs.values())), {}
+    height, held = measure_height(limbs.values()), {}
     for index, contacts in kinds.items():
         foot = limbs[index].foot
         assert foot is not None
