@@ -88,8 +88,8 @@ def anchor_exists(anchor: Anchor) -> bool:
 
 def spaces_of(control: Anchor) -> list[Anchor]:
     """Return the objects and bones of a control's spaces that still exist."""
-    spaces = ((space_of(constraint), is_lost(constraint)) for constraint in constraints_of(control))
-    return [space for space, is_gone in spaces if space is not None and not is_gone]
+    spaces = map(space_of, constraints_of(control))
+    return [space for space in spaces if space is not None and anchor_exists(space)]
 
 
 def set_space(control: Anchor, space: Anchor | None) -> None:
