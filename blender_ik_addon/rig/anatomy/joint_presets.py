@@ -60,7 +60,7 @@ def preset_joint(
     plan: ChainPlan,
     row: int,
     local_wxyz: Array,
-    angle: float = 0.0,
+    angle: float,
 ) -> tuple[JointSpec, bool] | None:
     """Return the joint of a bone, relative to its rest pose, which is within the range.
 

@@ -54,7 +54,7 @@ class ControlLook:
 
 
 def look_of(
-    armature_object: bpy.types.Object, limb: Limb, target: Array, other: Array | None = None
+    armature_object: bpy.types.Object, limb: Limb, target: Array, other: Array | None
 ) -> ControlLook | None:
     """Return the display of a limb's target: around its foot, hand, head, chest or tip.
 

@@ -110,7 +110,7 @@ class BatchSettings(BoneChannels):
         return self.first.is_tree
 
     def start_rotations(
-        self, rows: Rows, present: Array, known: Array | None, *, use_present: bool = False
+        self, rows: Rows, present: Array, known: Array | None, *, use_present: bool
     ) -> Array:
         """Return start poses as local rotations wxyz (b, k, 4); arguments as ``recover_solution``.
 

@@ -87,7 +87,7 @@ class GraphState:
     _group_levels: list[int] = field(default_factory=list)
 
     def read_single_rig(
-        self, state: RigState, specs: Specs, update: Update, start_pose: Pose | None = None
+        self, state: RigState, specs: Specs, update: Update, start_pose: Pose | None
     ) -> None:
         """Read an armature object as the only one of the graph, and store no poses.
 

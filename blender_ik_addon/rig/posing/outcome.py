@@ -73,7 +73,7 @@ class Outcome:
 
 
 def outcome_of(
-    solved: Solved, driven: Driven, row: int, chain: int = 0, weights: Array | None = None
+    solved: Solved, driven: Driven, row: int, chain: int, weights: Array | None
 ) -> Outcome:
     """Return the outcome of a solve for a chain.
 

@@ -29,7 +29,7 @@ class ReachZone(NamedTuple):
     least: float
 
 
-def find_reach(points: Array, *, turns_tip_first: bool = False) -> ReachZone:
+def find_reach(points: Array, *, turns_tip_first: bool) -> ReachZone:
     """Return the zone of targets that a chain reaches, regardless of its limits.
 
     Args:

@@ -74,7 +74,7 @@ class NewChain:
 
 
 def target_control(
-    chain: str, placed: Placement, parent: str = "", look: ControlLook | None = None
+    chain: str, placed: Placement, parent: str, look: ControlLook | None = None
 ) -> Control:
     """Return a new target for a chain."""
     return Control(

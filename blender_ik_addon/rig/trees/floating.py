@@ -40,7 +40,7 @@ class Floating(BatchRecord):
         location[0] = home
         return cls(location, head + adds @ home, np.linalg.inv(adds))
 
-    def moved(self, ways: Array, location: Array | None = None) -> Array:
+    def moved(self, ways: Array, location: Array | None) -> Array:
         """Return location channels (..., k, 3) with the heads of roots moved by vectors (..., 3).
 
         Args:
