@@ -88,16 +88,14 @@ class FollowSolve:
 
     def __init__(self, driven: Sequence[Driven]) -> None:
         """Compile chains that have the same ``batch_key``."""
-        self.settings = BatchSettings.of(driven)
-        self._driven = driven
-        options = self.settings.spec.options
+        self.settings = settings = BatchSettings.of(driven)
+        self._driven, options = driven, settings.spec.options
         self._options = SolveOptions(
             solver=Solver.FOLLOW,
             lead=options.lead,
             max_bend=options.max_bend,
             use_anchor=options.use_anchor,
         )
-        settings = self.settings
         can_turn = settings.joints is not None or bool(settings.locks.any())
         self.can_creep: bool = options.use_anchor or can_turn
         self._led_end = -1 if options.lead is Lead.TIP else 0
