@@ -308,12 +308,12 @@ def _chords(joints: Array) -> Array:
 
 def _rotated_across(axis: Array, side: Array, angle: Array) -> Array:
     """Return the parts of directions (B, 3) across axes, rotated about these by angles (B,)."""
-    across, angle = side - axis * _dot(side, axis), angle[:, None]
-    rotated: Array = across * np.cos(angle) + np.cross(axis, across) * np.sin(angle)
+    part, angle = spaces.across(side, axis), angle[:, None]
+    rotated: Array = part * np.cos(angle) + np.cross(axis, part) * np.sin(angle)
     return np.where(angle == 0.0, side, rotated)
 
 
 def _angles_about(axis: Array, first: Array, second: Array) -> Array:
     """Return the angles (B,) in radians about axes between the parts of directions across them."""
-    first, second = (direction - axis * _dot(direction, axis) for direction in (first, second))
+    first, second = spaces.across(first, axis), spaces.across(second, axis)
     return np.arctan2(_dot(axis, np.cross(first, second)), _dot(first, second))[:, 0]

@@ -8,6 +8,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import ARRAYS, Array, Flags, Indices
 from ...core.algebra.vectors import MIN_LENGTH, smoothstep
 from ...core.kinematics.bend_plane import MIN_BULGE
+from ..reading.spaces import across
 from .batch_settings import BatchSettings
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
@@ -100,13 +101,13 @@ def bend_to_side(first: Array, second: Array, side: Array) -> tuple[Array, Array
     """
     chord = first + second
     chord = chord / np.maximum(np.linalg.norm(chord, axis=-1, keepdims=True), MIN_LENGTH)
-    offset, across = _reject(first, chord), _reject(side, chord)
+    offset, side = across(first, chord), across(side, chord)
     lengths = [np.linalg.norm(segment, axis=-1) for segment in (first, second)]
     bend = np.linalg.norm(offset, axis=-1) * sum(1.0 / length for length in lengths)
     if (bend >= BENT_ANGLE).all():
         return None
     normal = np.cross(chord, offset)
-    angle = np.arctan2((normal * across).sum(axis=-1), (offset * across).sum(axis=-1))
+    angle = np.arctan2((normal * side).sum(axis=-1), (offset * side).sum(axis=-1))
     angle = (angle * straightness(bend))[..., None]
     shift = offset - np.cos(angle) * offset - np.sin(angle) * normal
     return first - shift, second + shift
@@ -116,8 +117,3 @@ def straightness(bend: Array) -> Array:
     """Return 1 for straight limbs and 0 for bent ones, by the angles between two segments."""
     share: Array = 1.0 - smoothstep(ARRAYS, bend, STRAIGHT_ANGLE, BENT_ANGLE)
     return share
-
-
-def _reject(vectors: Array, axes: Array) -> Array:
-    """Return the part of vectors (..., 3) across unit vectors."""
-    return vectors - axes * (vectors * axes).sum(axis=-1, keepdims=True)

@@ -173,12 +173,8 @@ def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
     x, pose_y, z = np.moveaxis(_unit(inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
     # If the first two do not show y, only x or z is left: any direction across it will do.
     aside = x + z
-    y = _first_visible(
-        pose_y, lambda: (rotation.cross(z, x), _across(_Y, aside), _across(_X, aside))
-    )
-    x = _first_visible(
-        _across(x, y), lambda: (rotation.cross(y, z), _across(_X, y), _across(_Y, y))
-    )
+    y = _first_visible(pose_y, lambda: (rotation.cross(z, x), across(_Y, aside), across(_X, aside)))
+    x = _first_visible(across(x, y), lambda: (rotation.cross(y, z), across(_X, y), across(_Y, y)))
     return np.stack((x, y, rotation.cross(x, y)), axis=-1)
 
 
@@ -259,7 +255,7 @@ def _rest_of_parents(rest: Array, parents: IntArray) -> Array:
 def _without_shear(matrix: Array) -> Array:
     """Return (..., 3, 3) with perpendicular columns: Y kept, X and Z moved alike, volume kept."""
     x, y, z = np.moveaxis(matrix, -1, 0)
-    x, z = _across(x, _unit(y)), _across(z, _unit(y))
+    x, z = across(x, _unit(y)), across(z, _unit(y))
     cosine = np.sum(_unit(x) * _unit(z), axis=-1, keepdims=True)
     cosine[(np.abs(cosine) < _MIN_COSINE) | (np.abs(cosine) > _MAX_COSINE)] = 0.0
     # X and Z turn by equal angles about Y, away from each other, until they are perpendicular.
@@ -300,7 +296,7 @@ def _first_visible(first: Array, find_others: Callable[[], tuple[Array, ...]]) -
     return result
 
 
-def _across(vector: Array, axis: Array) -> Array:
+def across(vector: Array, axis: Array) -> Array:
     """Return the components of vectors (..., 3) perpendicular to unit axes."""
     return vector - axis * np.sum(vector * axis, axis=-1, keepdims=True)
 
