@@ -64,14 +64,8 @@ class LiveChain(PlannedChain):
 
     def is_like(self, other: LiveChain) -> bool:
         """Return whether the same chain has the same start and limits."""
-        return (
-            is_same(self.start, other.start)
-            and is_same(self.stored, other.stored)
-            and is_same(self.joints, other.joints)
-            and is_same(self.stretch, other.stretch)
-            and is_same(self.slide, other.slide)
-            and is_same(self.home, other.home)
-        )
+        names = ("start", "stored", "joints", "stretch", "slide", "home")
+        return all(is_same(getattr(self, name), getattr(other, name)) for name in names)
 
     @property
     def can_grow(self) -> bool:
