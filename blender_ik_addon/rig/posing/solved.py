@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
 from ...core.model.status import BLENDED, ITERATIONS_USED_UP, REACHED
-from ..reading.batch_record import BatchRecord
+from ..reading.batch_record import BatchRecord, take_rows
 from .eased_poses import Step
 
 Codes = npt.NDArray[np.int8]
@@ -50,17 +50,11 @@ class SolveInputs(NamedTuple):
 
     def take(self, rows: Indices) -> SolveInputs:
         """Return the inputs of some of these chains, without easing steps and last solutions."""
+        inputs = self._replace(steps=None, is_known=None, use_present=False, whole=None)
         if are_all(rows, len(self.rows)):
-            return self._replace(steps=None, is_known=None, use_present=False, whole=None)
-        return SolveInputs(
-            self.rows[rows],
-            self.targets[rows],
-            None if self.poles is None else self.poles[rows],
-            self.present[rows],
-            self.is_followed,
-            None if self.location is None else self.location[rows],
-            floors=None if self.floors is None else self.floors[rows],
-        )
+            return inputs
+        names = ("rows", "targets", "poles", "present", "location", "floors")
+        return inputs._replace(**{name: take_rows(getattr(self, name), rows) for name in names})
 
 
 @dataclass(frozen=True)
