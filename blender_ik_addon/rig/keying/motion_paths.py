@@ -48,8 +48,9 @@ class PathSet:
     @property
     def frames(self) -> range:
         """All frames from the first to the last one of any path."""
-        starts, stops = zip(*((span.start, span.stop) for span in self.ranges), strict=True)
-        return range(min(starts), max(stops))
+        return range(
+            min(span.start for span in self.ranges), max(span.stop for span in self.ranges)
+        )
 
 
 def has_paths(candidate: bpy.types.Object) -> bool:
