@@ -161,12 +161,7 @@ class Source:
 
 
 def update_chains(update: Update, source: Source) -> None:
-    """Solve and write the chains of a scene's armature objects, level by level.
-
-    Args:
-        update: The update, with its dependency graph.
-        source: Reads and stores the settings of the chains.
-    """
+    """Solve and write the chains of a scene's armature objects, level by level."""
     memory.note_flushing(update)
     graph = memory.graphs.get(update.key)
     is_new = graph is None

@@ -135,10 +135,6 @@ def find_closing_chain(
     Solved one after the other such chains would never come to rest, or rest where they started.
     Rings that only drivers close are accepted: Blender does not tell for which bone of an object a
     driver is, so most of them are not rings.
-
-    Args:
-        chains: All chains.
-        groups: Chains that are solved together.
     """
     if not _find_ringed(find_moving_groups(chains, groups)):
         return None

@@ -45,11 +45,6 @@ def find_last(history: History[State], skeleton: Skeleton, moment: Moment) -> Me
     It is of the moment's own frame or of a recent one. A step to the first frame of the scene is a
     jump too, so that the motion from there on is the same each time; only a step from one frame or
     more before it is not.
-
-    Args:
-        history: The remembered states of the chain.
-        skeleton: The present skeleton of its bones.
-        moment: The present moment.
     """
     if not history or history[-1].skeleton is not skeleton:
         return None
@@ -68,7 +63,7 @@ def find_last(history: History[State], skeleton: Skeleton, moment: Moment) -> Me
 def add_moment(
     history: History[State], skeleton: Skeleton, moment: Moment, state: State
 ) -> History[State]:
-    """Return a history with the state of one more moment; arguments as for ``find_last``."""
+    """Return a history with the state of one more moment."""
     same = [memento for memento in history if memento.skeleton is skeleton]
     # Motion blur may return to these: they are less than one frame old.
     recent = [memento for memento in same if 0.0 < moment.frame - memento.frame < LOOK_AHEAD_FRAMES]

@@ -48,12 +48,7 @@ class EvaluatedPose(NamedTuple):
 
 
 def read_evaluated_pose(evaluated: bpy.types.Object, count: int) -> EvaluatedPose | None:
-    """Return the pose of an evaluated armature object; None if the number of bones has changed.
-
-    Args:
-        evaluated: The evaluated object.
-        count: The expected number of bones.
-    """
+    """Return the pose of an evaluated armature object; None if it has not ``count`` bones now."""
     if evaluated.pose is None:
         return None
     bones, buffer = evaluated.pose.bones, np.empty(16 * count, dtype=np.float32)
@@ -96,12 +91,7 @@ class ChainRows:
 
     @classmethod
     def join(cls, parts: Sequence[ChainRows], counts: Sequence[int]) -> ChainRows:
-        """Return the joints of several armature objects, one after the other.
-
-        Args:
-            parts: The joints of each object.
-            counts: The number of bones of each object.
-        """
+        """Return the joints of armature objects with these counts of bones, object by object."""
         if len(parts) == 1:
             return parts[0]
         sizes = [len(part.bones) for part in parts]
@@ -120,9 +110,6 @@ class ChainRows:
         """Return the positions of the joints, world space, shape (p, 3).
 
         The last joint of each chain is its effector. Positions are not finite where bones are not.
-
-        Args:
-            poses: The evaluated pose of each armature object.
         """
         worlds = np.concatenate([pose.world for pose in poses]).reshape(-1, 4, 4)
         columns = np.concatenate([pose.columns for pose in poses])

@@ -86,13 +86,10 @@ def key_space(
 
 
 def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
-    """Return the controls that move with deleted anchors, and the frames to key them at.
+    """Return controls that move with anchors to be deleted, and the frames to key them at.
 
     These are all frames from the first to the last key of whatever moves a control; none without
     keys, or if the space neither acts now nor has a keyed influence.
-
-    Args:
-        deleted: Objects and bones that are to be deleted.
 
     Raises:
         RigError: If keys could not be written.
@@ -121,11 +118,7 @@ def has_followers(deleted: Collection[Anchor]) -> bool:
 
 
 def remove_spaces_of(deleted: Collection[Anchor], scene: bpy.types.Scene) -> None:
-    """Remove all spaces of deleted anchors; their controls stay where they play.
-
-    Args:
-        deleted: Objects and bones that are to be deleted.
-        scene: The scene that plays them.
+    """Remove all spaces of anchors that are to be deleted; their controls stay where they play.
 
     Raises:
         RigError: If keys could not be written; then nothing is changed.
