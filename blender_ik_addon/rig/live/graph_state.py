@@ -118,12 +118,9 @@ class GraphState:
 
     def find_changed_lists(self) -> frozenset[int]:
         """Return the session uids of rigs whose lists of chains have changed."""
+        rigs = self.rigs.items()
         return frozenset(
-            [
-                uid
-                for uid, rig in self.rigs.items()
-                if names_of_chains(rig.object) != rig.chain_names
-            ]
+            [uid for uid, rig in rigs if names_of_chains(rig.object) != rig.chain_names]
         )
 
     def is_idle(self, update: Update) -> bool:

@@ -48,7 +48,7 @@ class EvaluatedPose(NamedTuple):
 
 
 def read_evaluated_pose(evaluated: bpy.types.Object, count: int) -> EvaluatedPose | None:
-    """Return the pose of an evaluated armature object; None if it has not ``count`` bones now."""
+    """Return the pose of an evaluated armature object; None unless it has ``count`` bones."""
     if evaluated.pose is None:
         return None
     bones, buffer = evaluated.pose.bones, np.empty(16 * count, dtype=np.float32)
@@ -91,7 +91,7 @@ class ChainRows:
 
     @classmethod
     def join(cls, parts: Sequence[ChainRows], counts: Sequence[int]) -> ChainRows:
-        """Return the joints of armature objects with these counts of bones, object by object."""
+        """Return the joints of objects, one after the other; ``counts`` are of their bones."""
         if len(parts) == 1:
             return parts[0]
         sizes = [len(part.bones) for part in parts]
