@@ -53,11 +53,11 @@ class ClipBake(Recorder):
 
     def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
         """Return the values of channels to key, in some rows of the recorded frames."""
-        names, keyed, improved = self.skeleton.names, values.copy(), self._clip.channels()
-        row_of = {names[bone]: row for row, bone in enumerate(self.bones.tolist())}
+        keyed, improved = values.copy(), self._clip.channels()
         for column, (bone, prop, component) in enumerate(channels):
             if prop.startswith("rotation"):
-                keyed[:, column] = improved[list(rows), row_of[bone], component]
+                row = self._row_of[self.skeleton.index[bone]]
+                keyed[:, column] = improved[list(rows), row, component]
         return keyed
 
     def find_reason(self, index: int) -> str:
