@@ -190,7 +190,7 @@ SAME_TURNS = 1e-8
 # Radians between tips and goals that a pole contradicts.
 SAME_GAPS = 1e-6
 ALONE = ("arm", "ten_hinges", "mixed_lengths", "ranges without rest")
-AIMS = ("free", "pole", "tip", "pole and tip")
+AIMS = ("free", "pole", "tip", "pole and tip", "soft", "soft tip", "soft pole")
 # Pole and tip contradict each other, and the last digit chooses between two poses.
 AIMS_THAT_FORK = {("mixed_lengths", "pole and tip")}
 BALL = (K.BALL, ((10, 60), (-90, 90), (-30, 30)))
@@ -218,7 +218,9 @@ def test_some_of_the_chains_are_posed_as_all_of_them_together(name, solver, seed
 def test_a_chain_alone_turns_as_in_a_batch(name, aims):
     rig, rng = make_rig(WITHOUT_REST) if name not in RIGS else RIGS[name](), make_rng(81)
     targets, tips = targets_of(rig, 12, rng), None
-    options = core.SolveOptions(tolerance=1e-5 * rig.length)
+    soft = 0.3 * rig.length if "soft" in aims else 0.0
+    options = core.SolveOptions(tolerance=1e-5 * rig.length, soft_distance=soft)
+    targets[::3] *= 1.0 if soft == 0.0 else 1.3
     if "tip" in aims:
         rotations = [rig.random_pose(rng, 0.5) for _ in range(12)]
         targets = np.array([rig.points(pose)[-1] for pose in rotations])
@@ -231,6 +233,8 @@ def test_a_chain_alone_turns_as_in_a_batch(name, aims):
         cosine = (alone.local_rotations_wxyz * in_batch.local_rotations_wxyz).sum(axis=1)
         assert np.abs(np.abs(cosine) - 1.0).max() <= SAME_TURNS
         assert abs(alone.tip_gap - in_batch.tip_gap) <= SAME_GAPS
+        assert alone.status == in_batch.status
+        assert alone.residual == pytest.approx(in_batch.residual, abs=1e-5 * rig.length)
 
 
 @pytest.mark.parametrize("solver", [core.Solver.NEWTON, core.Solver.FABRIK, core.Solver.CCD])

@@ -16,12 +16,13 @@ from ..algebra import quaternions, turns
 from ..algebra.arithmetic import FLOATS, Array, Counts
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import add, cross, norm, reject, scale, subtract
+from ..algebra.vectors import ZERO, add, cross, norm, reject, scale, subtract
 from ..kinematics.aims import MIN_BULGE_SHARE
 from ..kinematics.bend_plane import plan_bend
 from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
+from ..kinematics.reach import measure_reach, soften_target
 from ..kinematics.start_pose import StartPose
 from ..kinematics.task import (
     FINEST_TOLERANCE,
@@ -87,12 +88,13 @@ class _Use(enum.Enum):
 
 
 class _Trial(NamedTuple):
-    """A state, the iterations used, its use, and whether the target is too far."""
+    """A state, the iterations used, its use, whether the target is too far, and its soft shift."""
 
     state: BonesState
     iterations: int
     use: _Use
     is_too_far: bool = False
+    soft_shift: float | None = None
 
 
 def compile_in_floats(
@@ -134,7 +136,7 @@ def solve_joints_in_floats(
     """
     tasks = list(make_float_tasks(goals, options, len(chains)))
     has_aims = tasks[0].pole is not None or tasks[0].tip is not None
-    if (has_aims and options.orient_weight < 1.0) or tasks[0].soft_distance is not None:
+    if has_aims and options.orient_weight < 1.0:
         return [], [(np.arange(len(chains)), None)]
     trials = [_try_in_floats(*inputs, options.solver) for inputs in zip(chains, tasks, strict=True)]
     arrived, warm, cold = (
@@ -160,7 +162,8 @@ def _pose(chain: FloatChain, task: Task, trial: _Trial) -> SolvedChain:
     m, start = FLOATS, chain.start
     joints = [add(scale(point, start.unit), start.root) for point in trial.state.pose.points]
     is_too_near = norm(m, subtract(task.target, start.root)) < start.least * start.unit
-    outcome = measure_outcome(m, start, task, joints[-1], trial.is_too_far, is_too_near)
+    is_out = trial.is_too_far, is_too_near
+    outcome = measure_outcome(m, start, task, joints[-1], *is_out, soft_shift=trial.soft_shift)
     zeros = zip(chain.zero, trial.state.pose.rotations, strict=True)
     turned = [quaternions.multiply(zero, turn) for zero, turn in zeros]
     tip = _find_tip_turn(chain, task)
@@ -178,8 +181,8 @@ def _pose(chain: FloatChain, task: Task, trial: _Trial) -> SolvedChain:
 def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
     """Bend or sweep a chain toward its target, to the side of its pole, and turn its tip."""
     start, reach, tip = chain.start, chain.bones.chain.reach, _find_tip_turn(chain, task)
-    task = full_task = relate_to_root(FLOATS, start, task.target, task)
-    state, used, is_swept = chain.start_state, 0, solver in SWEPT
+    task, is_beyond, shift = _soften(start, task)
+    full_task, state, used, is_swept = task, chain.start_state, 0, solver in SWEPT
     distance = norm(FLOATS, task.target)
     is_too_far = distance >= reach * (1.0 - REACH_TOLERANCE)
     if distance > reach:
@@ -213,7 +216,25 @@ def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
             return _Trial(warm_start, used, _Use.NOTHING if has_aims else _Use.WARM_START)
     is_past_side = side is not None and abs(side.measure(state.pose.points)[0]) > SIDE_TOLERANCE
     use = _Use.WARM_START if is_past_side and chain.can_swivel else _Use.SOLUTION
-    return _Trial(state, used, use, is_too_far)
+    return _Trial(state, used, use, is_too_far or is_beyond, shift)
+
+
+def _soften(start: StartPose, task: Task) -> tuple[Task, bool, float | None]:
+    """Return a task relative to the root, its target softened, as ``joint_chains``.
+
+    Also whether the target is too far for that, and by which distance it has moved.
+    """
+    related = relate_to_root(FLOATS, start, task.target, task)
+    if task.soft_distance is None:
+        return related, False, None
+    far, near, tip = start.reach, start.least, ZERO
+    if task.tip is not None and len(start.lengths) > 1:
+        # A bone that takes a rotation does not bend to the target.
+        far, near = map(float, measure_reach(start.lengths[:-1]))
+        tip = quaternions.rotate(task.tip, tuple((start.points[-1] - start.points[-2]).tolist()))
+    inputs = subtract(related.target, tip), far, near, task.soft_distance / start.unit
+    target, shift, is_too_far = soften_target(FLOATS, ZERO, *inputs)
+    return replace(related, target=add(target, tip)), is_too_far, shift * start.unit
 
 
 def _sweep(chain: FloatChain, task: Task, solver: Solver) -> tuple[BonesState, int]:
