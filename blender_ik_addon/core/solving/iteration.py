@@ -15,10 +15,6 @@ from ..algebra.nested import Nested, repeat_single
 from ..kinematics.posed import State
 from ..solvers.newton_directions import MAX_DAMPING
 
-Step = Callable[[Arithmetic, Any, Nested, Any], tuple[Nested, Number]]
-"""From the arithmetic, chains, their states and targets to the states after one iteration and the
-distances left. The state of a damped step is a tuple; its second part is the damping."""
-
 # Iterations after which headway is tested, unless a method has another window.
 PROGRESS_WINDOW = 10
 # Iterations of FORCE before it is tested. The first window is a run-in, so a cap of up to two
@@ -43,11 +39,12 @@ class Work(nested.Rows):
 class Method:
     """The step that is repeated, and when to stop early.
 
-    A damped step returns a damping, which shows when it is stuck. ``stop_test`` tests which
-    chains to stop, from the errors now and a ``window`` of iterations ago, the work, and the
-    iterations used; it begins after ``run_in`` windows. Chains that are done leave the arrays once
-    a share ``compaction`` of them is: where a step is cheap, taking out a few costs more than
-    computing on with them.
+    A step takes the arithmetic, chains, their states and targets; it returns the states after one
+    iteration and the distances left. The state of a damped step is a tuple; its second part is the
+    damping, which shows when it is stuck. ``stop_test`` tests which chains to stop, from the errors
+    now and a ``window`` of iterations ago, the work, and the iterations used; it begins after
+    ``run_in`` windows. Chains that are done leave the arrays once a share ``compaction`` of them
+    is: where a step is cheap, taking out a few costs more than computing on with them.
     """
 
     step: Callable[..., Any]
