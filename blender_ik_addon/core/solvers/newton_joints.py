@@ -10,7 +10,6 @@ from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array, Flags
 from ..algebra.arrays import norm
 from ..algebra.chains_first import apply, chains_last
-from ..algebra.nested import Nested
 from ..descent.near_edges import NearEdges
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.limit_edges import LEAST_LEAVING, ON_EDGE
@@ -57,9 +56,11 @@ def step(state: State, tree: KinematicTree, target: Array, damping: Array) -> tu
     rows = len(target)
     error = target - state.output[:rows]
     error_norm = norm(error)
-    move, slide, was_active = _find_least_step(
-        tree, state, error, damping * error_norm / tree.reach
-    )
+    if state.linear is None:
+        state.linear = _linearize(tree, state, rows)
+    jacobian, free, limits, slides = state.linear
+    inputs = jacobian, free, error, damping * error_norm / tree.reach
+    move, slide, was_active = _solve_pass(tree, inputs, limits, slides, MAX_ACTIVE_SET_PASSES)
     largest = norm(move).max(axis=0)
     share: Array = LARGEST_TURN / np.maximum(largest, LARGEST_TURN)
     turn = turns.turn_by(state.turn, move * share)
@@ -100,22 +101,6 @@ class _Slides(NamedTuple):
     is_at_high: Flags
 
 
-def _find_least_step(
-    tree: KinematicTree, state: State, error: Array, damping: Array
-) -> tuple[Array, Array | None, Flags | None]:
-    """Return turns (n, 3, B) and slides (n, B) that cancel errors (k, B) to first order.
-
-    Also return the edges that joints keep to. Slides and edges are None where there are none.
-    """
-    if state.linear is None:
-        state.linear = _linearize(tree, state, len(error))
-    jacobian, free, limits, slides = state.linear
-    result: tuple[Array, Array | None, Flags | None] = _solve_pass(
-        tree, (jacobian, free, error, damping), limits, slides, MAX_ACTIVE_SET_PASSES
-    )
-    return result
-
-
 def _linearize(
     tree: KinematicTree, state: State, rows: int
 ) -> tuple[Array, Array, _Limits | None, _Slides | None]:
@@ -146,11 +131,12 @@ def _solve_pass(
     limits: _Limits | None,
     slides: _Slides | None,
     passes: int,
-) -> Nested:
-    """Return turns, slides and active edges; if slides or edges change, those of further passes.
+) -> tuple[Array, Array | None, Flags | None]:
+    """Return turns (n, 3, B) and slides (n, B) that cancel errors to first order.
 
-    Inputs are the Jacobian (n, k, 3, B), how its pulls turn joints without their edges, the errors
-    and the dampings.
+    Also return the active edges. Slides and edges are None where there are none; if they change,
+    those of further passes are returned. Inputs are the Jacobian (n, k, 3, B), how its pulls turn
+    joints without their edges, the errors (k, B) and the dampings.
     """
     jacobian, free, error, damping = inputs
     moves, slide = free, None
