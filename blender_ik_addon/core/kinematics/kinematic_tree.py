@@ -21,7 +21,6 @@ from .aims import Aims
 from .compiled_joints import AXIS_LOCKING, CompiledJoints, compile_joints, put_rows_last
 from .posed import Posed, State, accumulate, move_by_turns
 from .reach import measure_reach
-from .swing_twist import join_swing_twist
 
 
 @dataclass(frozen=True)
@@ -113,14 +112,9 @@ class KinematicTree(Rows):
             slide: Slides, likewise, shape (n, B); None for none.
             was_active: Whether the last step kept joints on edges, shape (n, 3, B); None for none.
         """
-        joints = self.joints
         if self.slide_axes is not None and slide is not None:
-            slide = np.clip(slide, joints.slide_low, joints.slide_high)
-        if joints.is_free:
-            return self.make_state(turn, slide, was_active)
-        return self.make_state(
-            join_swing_twist(joints.split_swing_twist(turn), 1), slide, was_active
-        )
+            slide = np.clip(slide, self.joints.slide_low, self.joints.slide_high)
+        return self.make_state(self.joints.clamped(turn), slide, was_active)
 
     def pose(self, turn: Array, slide: Array | None = None) -> Posed:
         """Return the pose of turns (n, 4, B) and slides (n, B) inside their ranges."""
