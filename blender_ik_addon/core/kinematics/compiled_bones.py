@@ -19,7 +19,6 @@ from .swing_twist import SwingTwistRange
 MIN_SHEAR = 1e-6
 
 if TYPE_CHECKING:
-    from .compiled_joints import CompiledJoints
     from .kinematic_tree import KinematicTree
 
 
@@ -65,7 +64,7 @@ def _make_bones(tree: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
         segments = segments * scales[carriers][:, None]
         scales, offsets = np.ones_like(scales), turns.to_matrices(rotations)
     has_offset = (offsets != np.eye(3)[..., None]).any(axis=(1, 2, 3))
-    inverses = arrays.invert(offsets)
+    ranges = [SwingTwistRange(*numbers) for numbers in zip(*map(pick, joints.ranges), strict=True)]
     ends = [tuple(i for i, on in enumerate(carriers) if on == bone) for bone in range(len(used))]
     vectors, lengths = pick(segments), pick(arrays.norm(segments))
     columns = (
@@ -74,10 +73,10 @@ def _make_bones(tree: KinematicTree, pick: Callable[[Array], Any]) -> Bones:
         [tuple(vectors[end] for end in bone_ends) for bone_ends in ends],
         [lengths[bone_ends[0]] for bone_ends in ends],
         _select(has_offset, pick(offsets)),
-        _select(has_offset, pick(inverses)),
+        _select(has_offset, pick(arrays.invert(offsets))),
         pick(rotations),
         pick(scales),
-        _list_ranges(joints, pick),
+        _select(joints.ranges.has_ends.any(axis=(1, 2)), ranges),
         [joint_limits.HINGES.get(kind) for kind in joints.kinds],
         pick(joints.relative_mobility) if joints.has_stiffness else (None,) * len(used),
     )
@@ -100,14 +99,3 @@ def weigh_points(tree: KinematicTree) -> Array:
 def _select(flags: Flags, values: nested.Nested) -> list[nested.Nested]:
     """Return values with None in place of those that are not flagged."""
     return [value if flag else None for flag, value in zip(flags.tolist(), values, strict=True)]
-
-
-def _list_ranges(
-    joints: CompiledJoints, pick: Callable[[Array], Any]
-) -> list[SwingTwistRange | None]:
-    has_ends = joints.ranges.has_ends.any(axis=(1, 2))
-    ranges = zip(*(pick(number) for number in joints.ranges), strict=True)
-    return [
-        SwingTwistRange(*numbers) if is_limited else None
-        for numbers, is_limited in zip(ranges, has_ends, strict=True)
-    ]
