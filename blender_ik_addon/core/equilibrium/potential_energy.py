@@ -252,7 +252,7 @@ def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> P
         slack_high=high,
         growth_low=_find_growth(low - (chain.joints.low - rest_vectors)),
         growth_high=_find_growth((chain.joints.high - rest_vectors) - high),
-        carried_mass=_sum_to_end(masses) - 0.5 * masses,
+        carried_mass=np.cumsum(masses[::-1], axis=0)[::-1] - 0.5 * masses,
         gravity=put_rows_last(forces.gravity) / chain.reach,
         mode=forces.mode,
         gain=forces.gain,
@@ -264,9 +264,3 @@ def _find_growth(room: Array) -> Array:
     """Return the growth of stiffness over the rooms (n, 3, B) from slack to limits."""
     has_room = np.isfinite(room) & (room > MIN_GROWTH_ROOM)
     return np.where(has_room, GROWTH / np.where(has_room, room, 1.0) ** 2, 0.0)
-
-
-def _sum_to_end(values: Array) -> Array:
-    """Return the sums of values (n, ..., B) from each bone to the last."""
-    sums: Array = np.cumsum(values[::-1], axis=0)[::-1]
-    return sums
