@@ -275,8 +275,8 @@ class _PriorityProblem:
         self._start = run.start.turn
         goals = list(_find_goals(run, priorities, 3 * len(self._tree.ends)))
         self._pins = _join_rows(rows for rows, priority in goals if priority == PINNED)
-        self._levels = sorted({priority for _, priority in goals if priority in STRENGTHS})
         self._bounded = [(rows, priority) for rows, priority in goals if priority in STRENGTHS]
+        self._levels = sorted({priority for _, priority in self._bounded})
         self._soft = np.zeros(len(self._target))
         for rows, priority in goals:
             if priority > max(STRENGTHS):
@@ -418,14 +418,13 @@ class _PriorityProblem:
         place, first = start.place, start.place
         if ended.place is not None and ended.first_place is not None:
             place, first = place + ended.place, first + ended.first_place
-        poses = replace(start, turn=ended.turn, place=place, used=start.used + ended.used)
-        poses = replace(poses, first_turn=ended.first_turn, first_place=first, energy=ended.energy)
         output = _float(self._tree, place).make_state(ended.turn).output
         gap, held_output = target - output, rows.pick(output.T).T
-        heights = held_output[: len(self._points)]
+        floor_gap = self._level - held_output[: len(self._points)]
         springs = pulls.find_springs(pulls.measure_gaps(gap.T, self._tree.reach))
         force = springs.T * gap + rows.spread(ended.force.T, len(target)).T
-        return replace(poses, gap=gap, floor_gap=self._level - heights, force=force)
+        used, first_pose = start.used + ended.used, (ended.first_turn, first)
+        return _Descent(ended.turn, place, gap, floor_gap, force, used, *first_pose, ended.energy)
 
 
 def _float(tree: KinematicTree, place: Array) -> KinematicTree:
