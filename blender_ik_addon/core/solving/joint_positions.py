@@ -87,7 +87,7 @@ def solve_positions(
             # Forget steps that did not arrive: near a ridge their last digits would choose the
             # side.
             state = start_state.choose(run.is_open(state), state)
-        if not run.is_chain:
+        else:
             state, used = run.minimise_errors(state, used)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
     is_force = options.solver is Solver.FORCE
@@ -174,9 +174,7 @@ def _improve(
     joints = run.tree.joints
     if rows.size and (run.is_chain or not joints.is_free or joints.has_stiffness):
         state, used = restart(run, chains.sampled_tips, state, used, rows, RESTARTS)
-    if not run.is_chain:
-        return run, state, used
-    if run.aims is None:
+    if run.is_chain and run.aims is None:
         # Keep joints that turn without moving the effector: sweeps would move them without gain.
         gained = run.find_errors(run.start) - run.find_errors(state)
         stays = is_open & run.is_open(state) & (gained <= ROUNDING_GAIN * run.tree.reach)
