@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algebra import rotation
-from ..algebra.arithmetic import Array, Flags, Indices
+from ..algebra.arithmetic import ARRAYS, Array, Flags, Indices
+from ..algebra.vectors import smoothstep
 from .clip import Clip, meet, rotate, turns_between
 
 # Turn of a joint in radians, for each length of the chain (or radian) that its goals move, beyond
@@ -110,7 +111,7 @@ def find_path(clip: Clip, keyed: Array, local: Array, is_fixed: Flags) -> PosePa
     ahead, back, share = offsets.copy(), offsets.copy(), np.zeros(len(local))
     for first, last in windows.tolist():
         progress, frames = np.linspace(0.0, 1.0, last - first + 1), slice(first + 1, last)
-        share[first : last + 1] = progress * progress * (3.0 - 2.0 * progress)
+        share[first : last + 1] = smoothstep(ARRAYS, progress, 0.0, 1.0)
         is_near_jump[frames], ahead[frames], back[frames] = True, offsets[first], offsets[last]
     # Frames at the ends of the clip have no other candidates, but may be smoothed.
     is_near_jump[[0, -1]] = is_near_jump[[1, -2]] & ~is_fixed[[0, -1]]

@@ -180,7 +180,7 @@ class Topology:
         Every bone that moves an effector is in one run, roots first.
         """
         runs: list[list[int]] = []
-        for bone in np.flatnonzero(self.is_on_path.any(axis=1)).tolist():
+        for bone in self.path_bones:
             parent = self.parents[bone]
             if parent >= 0 and len(self.children[parent]) + len(self.bone_effectors[parent]) == 1:
                 next(run for run in runs if run[-1] == parent).append(bone)
