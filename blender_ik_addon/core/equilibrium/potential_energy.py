@@ -89,7 +89,6 @@ class EnergyRows:
     """The potential energy of B chains with the chains first, which measures poses."""
 
     def __init__(self, bones: BoneRows, energy: PotentialEnergy) -> None:
-        """Take the bones and their springs and weights."""
         self.bones, self.axes = bones, chains_first(energy.rest_axes)
         self.from_rest, self.gravity = chains_first(energy.from_rest), chains_first(energy.gravity)
         self.low, self.high = chains_first(energy.slack_low), chains_first(energy.slack_high)
@@ -114,7 +113,6 @@ class PotentialEnergyAtPose:
     """
 
     def __init__(self, energy: EnergyRows, posed: PosedRows) -> None:
-        """Take the energy and the poses of the bones."""
         self._energy, self._posed = energy, posed
         turned = apply(energy.from_rest, posed.turn)
         w, sines = turned[..., :1], turned[..., 1:]

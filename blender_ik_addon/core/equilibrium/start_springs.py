@@ -54,7 +54,6 @@ class StartEnergyAtPose(EnergyAtPose):
     """The energy of B trees at one pose."""
 
     def __init__(self, start: StartRows, posed: PosedRows) -> None:
-        """Take the springs and the poses of the trees."""
         self._start, self._posed = start, posed
         turned = apply(start.from_start, posed.turn)
         # A quaternion of either sign is the same turn.

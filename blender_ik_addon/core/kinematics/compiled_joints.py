@@ -198,7 +198,6 @@ class JointRows:
     """
 
     def __init__(self, joints: CompiledJoints) -> None:
-        """Convert joints."""
         self.has_edges = joints.has_edges or joints.has_stiffness
         self.ranges = stack_ranges(transform_leaves(lambda array: array.T, joints.ranges))
         is_held = np.moveaxis(joints.is_held, -1, 0)

@@ -142,7 +142,6 @@ class Chains(Chain):
     """The chains that hold the compiled data of these, and the rows there; None for all rows."""
 
     def __len__(self) -> int:
-        """Return the number of chains."""
         return len(self.joint_positions)
 
     def take(self, rows: Counts | int) -> Chains:

@@ -82,9 +82,7 @@ class Solutions(Solution):
     """The poses of B chains: a ``Solution`` whose numbers and arrays have B as their first axis."""
 
     def __len__(self) -> int:
-        """Return the number of chains."""
         return len(self.joint_positions)
 
     def __getitem__(self, row: int) -> Solution:
-        """Return the solution of one chain."""
         return take_record(Solution, self, row)
