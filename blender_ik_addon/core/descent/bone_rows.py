@@ -29,11 +29,8 @@ class BoneRows(Rows):
         self.tree, self._slide, heads = tree, slide, tree.slide_heads(slide)
         self._offsets, self._heads = chains_first(tree.joints.offsets), chains_first(heads)
         arms = np.concatenate((heads[tree.topology.children_of_bones], tree.ends))
-        self._arms, shares = (
-            chains_first(arms),
-            tree.topology.is_on_path[:, :, None] * tree.sqrt_weights,
-        )
-        self._sqrt_weights = chains_first(tree.sqrt_weights)
+        self._arms, self._sqrt_weights = chains_first(arms), chains_first(tree.sqrt_weights)
+        shares = tree.topology.is_on_path[:, :, None] * tree.sqrt_weights
         self._shares = chains_first(shares).swapaxes(1, 2)[..., None, None]
         self._is_plain = bool((shares == 1.0).all())
         self.joints = tree.joints.rows
@@ -129,14 +126,9 @@ class BoneRows(Rows):
     def _posed(self, posed: PosedRows) -> Posed:
         """Return the poses as aims take them; the last ones are cached."""
         if self._last_posed is None or self._last_posed[0] is not posed:
-            arrays: tuple[Array, ...] = (
-                posed.points,
-                posed.frames,
-                posed.turn_matrices,
-                posed.inverse,
-            )
+            arrays = [posed.points, posed.frames, posed.turn_matrices, posed.inverse]
             if len(posed.turn) == 1:
-                arrays = tuple(np.concatenate((array, array)) for array in arrays)
+                arrays = [np.concatenate((array, array)) for array in arrays]
             points, frames, matrices, inverse = map(chains_last, arrays)
             rows = Posed(frames, matrices, points, self.tree.joints.is_rigid, inverse)
             self._last_posed = posed, rows
