@@ -25,8 +25,8 @@ def chains_first(values: Array) -> Array:
 
 
 def chains_last(values: Array) -> Array:
-    """Return an array (B, ...) as one (..., B), contiguous."""
-    return np.ascontiguousarray(values.transpose(*range(1, values.ndim), 0))
+    """Return an array (B, ...) as one (..., B), a contiguous copy."""
+    return np.array(values.transpose(*range(1, values.ndim), 0), order="C")
 
 
 def choose_first(rows: Flags, first: Nested, second: Nested) -> Nested:

@@ -225,7 +225,7 @@ class _NewtonDescent:
         caps: Counts,
     ) -> None:
         self._settings, self._joints, self._caps = settings, tree.joints, caps
-        self._bones, self._target = BoneRows(tree, slide), np.ascontiguousarray(target.T)
+        self._bones, self._target = BoneRows(tree, slide), chains_first(target)
         self._held, self._has_held, rows = settings.held, len(target) > 0, np.arange(tree.row_count)
         self._tracked, held_rows = rows[settings.tracked.plain], rows[self._held.plain]
         both = replace(self._held, plain=np.concatenate((held_rows, self._tracked)))

@@ -13,12 +13,18 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.chains_first import add_blocks, apply, chains_first, flatten, skew
+from ..algebra.chains_first import (
+    add_blocks,
+    apply,
+    chains_first,
+    chains_last,
+    flatten,
+    skew,
+)
 from ..algebra.nested import Rows
 from ..algebra.quaternions import BASIS
 from ..descent.bone_rows import BoneRows
 from ..descent.posed_rows import PosedRows
-from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import State
 from ..model.forces import Forces, StepMode
@@ -239,19 +245,19 @@ def compile_energy(chain: KinematicTree, forces: Forces, start_turn: Array) -> P
         rest = chain.joints.clamp_by_kind(chain.joints.to_turns(unit))
     rest_vectors, back = turns.to_vectors(rest), turns.conjugate(rest)
     units = [np.broadcast_to(np.reshape(axis, (4, 1)), rest.shape) for axis in BASIS]
-    low, high = put_rows_last(forces.comfort_low), put_rows_last(forces.comfort_high)
-    masses = put_rows_last(forces.masses)
+    low, high = chains_last(forces.comfort_low), chains_last(forces.comfort_high)
+    masses = chains_last(forces.masses)
     return PotentialEnergy(
         rest=rest,
         rest_axes=turns.to_matrices(rest),
         from_rest=np.stack([turns.multiply(back, unit) for unit in units], axis=2),
-        stiffness=put_rows_last(forces.stiffness),
+        stiffness=chains_last(forces.stiffness),
         slack_low=low,
         slack_high=high,
         growth_low=_find_growth(low - (chain.joints.low - rest_vectors)),
         growth_high=_find_growth((chain.joints.high - rest_vectors) - high),
         carried_mass=np.cumsum(masses[::-1], axis=0)[::-1] - 0.5 * masses,
-        gravity=put_rows_last(forces.gravity) / chain.reach,
+        gravity=chains_last(forces.gravity) / chain.reach,
         mode=forces.mode,
         gain=forces.gain,
         has_custom_rest=forces.optimum_wxyz is not None,

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..algebra import arrays, turns
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.chains_first import chains_first
+from ..algebra.chains_first import chains_first, chains_last
 from ..algebra.nested import Rows, transform_leaves
 from ..model.joints import JointKind, Joints
 from . import joint_limits
@@ -141,13 +141,12 @@ class CompiledJoints(Rows):
 
     def to_rotations(self, turn: Array) -> Array:
         """Return turns (n, 4, B) as local rotations (B, n, 4)."""
-        return np.ascontiguousarray(np.moveaxis(turns.multiply(self.zero, turn), -1, 0))
+        return chains_first(turns.multiply(self.zero, turn))
 
     def clamp_by_kind(self, turn: Array) -> Array:
         """Return any turns (n, 4, B) brought to the kinds and inside the ranges of the joints."""
         rows = (np.moveaxis(array, -1, 0) for array in (turn, self.low, self.high))
-        clamped = joint_limits.clamp_rotations(self.kinds, *rows)
-        return np.ascontiguousarray(np.moveaxis(clamped, 0, -1))
+        return chains_last(joint_limits.clamp_rotations(self.kinds, *rows))
 
     def clamped(self, turn: Array) -> Array:
         """Return turns (n, 4, B) brought inside their ranges."""
@@ -222,8 +221,8 @@ class JointRows:
 
 def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
     """Return the joints of bones, compiled, with lengths in units (B,)."""
-    low, high = put_rows_last(joints.low), put_rows_last(joints.high)
-    offsets = put_rows_last(joints.offsets)
+    low, high = chains_last(joints.low), chains_last(joints.high)
+    offsets = chains_last(joints.offsets)
     # A floating bone never turns: solvers treat it as any other joint.
     floating = {JointKind.FLOATING: JointKind.BALL}
     kinds = tuple(floating.get(kind, kind) for kind in joints.kinds)
@@ -245,12 +244,7 @@ def compile_joints(joints: Joints, unit: Array) -> CompiledJoints:
         low=low,
         high=high,
         ranges=joint_limits.compile_ranges(*(np.array(ends) for ends in zip(*locked, strict=True))),
-        mobility=put_rows_last(joints.mobility),
-        slide_low=put_rows_last(joints.slide_low) / unit,
-        slide_high=put_rows_last(joints.slide_high) / unit,
+        mobility=chains_last(joints.mobility),
+        slide_low=chains_last(joints.slide_low) / unit,
+        slide_high=chains_last(joints.slide_high) / unit,
     )
-
-
-def put_rows_last(rows: Array) -> Array:
-    """Return an array (B, ...) in the layout of the solvers, (..., B)."""
-    return np.array(np.moveaxis(rows, 0, -1), order="C")

@@ -14,11 +14,12 @@ import numpy as np
 from ..algebra import arrays, turns
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.arrays import norm
+from ..algebra.chains_first import chains_last
 from ..algebra.nested import Rows
 from ..model.joints import JointKind, Joints
 from ..model.topology import Topology
 from .aims import Aims
-from .compiled_joints import AXIS_LOCKING, CompiledJoints, compile_joints, put_rows_last
+from .compiled_joints import AXIS_LOCKING, CompiledJoints, compile_joints
 from .posed import Posed, State, accumulate, move_by_turns
 from .reach import measure_reach
 
@@ -218,7 +219,7 @@ def compile_tree(
     ends = np.einsum("nijb,njb->nib", inverse[on], tips - heads[on])
     tree = replace(tree, heads=arms, ends=ends)
     if joints.slide_low.any() or joints.slide_high.any():
-        tree = replace(tree, slide_axes=put_rows_last(joints.slide_axes))
+        tree = replace(tree, slide_axes=chains_last(joints.slide_axes))
     posed = tree.pose(start)
     if tree.slide_axes is not None:
         before = np.diff(posed.heads, axis=0, prepend=posed.heads[:1])

@@ -17,6 +17,7 @@ import numpy as np
 from ..algebra import arrays, turns
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Flags, Number
 from ..algebra.arrays import norm
+from ..algebra.chains_first import chains_first
 from ..algebra.nested import Rows
 from ..algebra.vectors import smoothstep
 from ..model.joints import Joints, free_joints
@@ -216,7 +217,7 @@ def align_free_joints(start: StartPose) -> Joints:
     offsets = np.array(frames)
     offsets[1:] = np.einsum("njib,njkb->nikb", offsets[:-1], offsets[1:])
     joints = make_free_joints(start.points.shape[-1], len(directions))
-    return replace(joints, offsets=np.ascontiguousarray(offsets.transpose(3, 0, 1, 2)))
+    return replace(joints, offsets=chains_first(offsets))
 
 
 def make_free_joints(chains: int, bones: int) -> Joints:

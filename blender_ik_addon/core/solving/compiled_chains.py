@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts
+from ..algebra.chains_first import chains_last
 from ..algebra.nested import take_rows
 from ..algebra.vectors import cross
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..kinematics.aims import Limbs, compile_limbs
-from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import (
     KinematicTree,
     compile_tree,
@@ -100,8 +100,8 @@ class CompiledChains:
 
     def _compile(self, points: Array) -> StartPose:
         bends = self.chains.bend_direction
-        hint = np.zeros((3, len(points))) if bends is None else np.ascontiguousarray(bends.T)
-        return compile_start_poses(np.ascontiguousarray(points.transpose(1, 2, 0)), hint)
+        hint = np.zeros((3, len(points))) if bends is None else chains_last(bends)
+        return compile_start_poses(chains_last(points), hint)
 
     @compile_once
     def float_starts(self) -> tuple[StartPose, ...]:
@@ -153,7 +153,7 @@ class CompiledChains:
 
     @cached_property
     def _points(self) -> Array:
-        return put_rows_last(self.chains.joint_positions)
+        return chains_last(self.chains.joint_positions)
 
     @compile_once
     def root(self) -> Array:
@@ -228,7 +228,7 @@ class CompiledChains:
         bends, rows, count = self.chains.bend_direction, len(self.chains), self.chains.bone_count
         if bends is None:
             return np.zeros((count, 3, rows))
-        return put_rows_last(bends if self.is_tree else bends[:, None].repeat(count, axis=1))
+        return chains_last(bends if self.is_tree else bends[:, None].repeat(count, axis=1))
 
     @compile_once
     def start_turns(self) -> Array:
@@ -255,8 +255,8 @@ class CompiledChains:
         """The energy of forces on chains with joints; None without forces."""
         if self.chains.forces is None:
             return None
-        gravity = np.ascontiguousarray(self.chains.forces.gravity.T)
-        return replace(self._energy, gravity=gravity / self.tree.reach)
+        gravity = chains_last(self.chains.forces.gravity) / self.tree.reach
+        return replace(self._energy, gravity=gravity)
 
     @compile_once
     def _energy(self) -> PotentialEnergy:

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..algebra import quaternions, turns
 from ..algebra.arithmetic import FLOATS, Array, Counts
+from ..algebra.chains_first import chains_last
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import ZERO, add, cross, norm, reject, scale, subtract
@@ -151,7 +152,7 @@ def solve_joints_in_floats(
     if warm.size:
         turns = [trials[row].state.pose.rotations for row in warm]
         used = np.array([trials[row].iterations for row in warm])
-        open_rows.append((warm, WarmStart(np.array(turns).transpose(1, 2, 0).copy(), used)))
+        open_rows.append((warm, WarmStart(chains_last(np.array(turns)), used)))
     if cold.size:
         open_rows.append((cold, None))
     return solved, open_rows

@@ -10,13 +10,12 @@ import numpy as np
 from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
-from ..algebra.chains_first import apply, chains_first
+from ..algebra.chains_first import apply, chains_first, chains_last
 from ..algebra.nested import take_rows
 from ..descent.near_edges import NearEdges
 from ..equilibrium.floor_points import compile_floor
 from ..equilibrium.settling import avoid_full_extension
 from ..kinematics.aims import Aims, Poles, Tips
-from ..kinematics.compiled_joints import put_rows_last
 from ..kinematics.kinematic_tree import KinematicTree, measure_paths
 from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.posed import State
@@ -173,7 +172,7 @@ def _has_tips(goals: Goals, options: SolveOptions) -> bool:
 
 def _by_effector(chains: CompiledChains, values: Array) -> Array:
     """Return values (B, ...) of chains, or (B, E, ...) of trees, as (E, ..., B)."""
-    return put_rows_last(values if chains.is_tree else values[:, None])
+    return chains_last(values if chains.is_tree else values[:, None])
 
 
 def _by_chain(chains: CompiledChains, values: Array | Counts) -> Any:
@@ -415,7 +414,7 @@ def drop_joints(chains: Chains, batch: Solutions, goals: Goals, options: SolveOp
     tree, start = with_joints.tree, with_joints.start_posed.axes
     posed = tree.pose(tree.joints.to_turns(batch.local_rotations_wxyz)).axes
     turned = turns.from_matrices(np.einsum("nijb,nkjb->nikb", posed, start))
-    rotations = np.ascontiguousarray(np.moveaxis(turned, -1, 0))
+    rotations = chains_first(turned)
     return replace(
         batch,
         tip_rotation_wxyz=rotations[:, -1] if _has_tips(goals, options) else None,
