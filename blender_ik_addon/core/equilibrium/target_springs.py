@@ -46,13 +46,8 @@ class PulledEnergyAtPose:
         """Return first derivatives, and a function for second ones, as in ``EnergyAtPose``."""
         slope, curve = self._energy.derive(jacobian)
         back = jacobian.swapaxes(1, 2)
-
-        def curve_both(force: Array) -> Array:
-            stiffness = (back * self._springs[:, None]) @ jacobian
-            curvature: Array = curve(force + self._pull) + stiffness
-            return curvature
-
-        return slope - apply(back, self._pull), curve_both
+        stiffness = (back * self._springs[:, None]) @ jacobian
+        return slope - apply(back, self._pull), lambda force: curve(force + self._pull) + stiffness
 
     def foresee(self, move: Array) -> bool:
         """Use in ``derive`` the springs that act after moves (B, n, 3); return if any differ."""
