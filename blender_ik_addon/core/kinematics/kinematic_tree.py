@@ -170,7 +170,10 @@ class KinematicTree(Rows):
 
     def find_jacobian(self, posed: Posed) -> Array:
         """Return the derivatives of outputs by turns of joints, shape (n, rows, 3, B)."""
-        levers = posed.express(self._find_moved_points(posed) - posed.heads[:, None])
+        moved_points = posed.tips
+        if self.topology.unturned:
+            moved_points = posed.points[self.topology.moving_points[:, len(posed.heads) :]]
+        levers = posed.express(moved_points - posed.heads[:, None])
         moved = move_by_turns(posed.frames, levers)
         if self._shares is not None:
             moved *= self._shares
@@ -179,13 +182,6 @@ class KinematicTree(Rows):
         if self.aims is None:
             return moved
         return np.concatenate((moved, self.aims.find_jacobian(posed)), axis=1)
-
-    def _find_moved_points(self, posed: Posed) -> Array:
-        """Return the points that bones move as they move effectors, (E, 3, B) or (n, E, 3, B)."""
-        if not self.topology.unturned:
-            return posed.tips
-        points: Array = posed.points[self.topology.moving_points[:, len(posed.heads) :]]
-        return points
 
     @cached_property
     def _shares(self) -> Array | None:
