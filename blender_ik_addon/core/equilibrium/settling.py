@@ -121,9 +121,7 @@ def _settle(
     Effectors that have arrived are held at their targets, and their aims at their outputs.
     """
     chain = run.tree
-    weighted = None
-    if aims is not None:
-        weighted = replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
+    weighted = None if aims is None else replace(aims, weight=AIM_WEIGHTS[-1] * chain.reach)
     joints = chain.joints
     if joints.has_stiffness:
         # The mobility of a joint does not change its equilibrium.

@@ -116,7 +116,9 @@ def _choose_best(part: Run, trials: Run, candidates: State, present: State) -> t
     )
     lack = lack.reshape(count, -1)
     is_tied = lack <= lack.min(axis=1, keepdims=True) + TIE_TOLERANCE
-    change = _find_changes(candidates, trials.start).reshape(count, -1)
+    # The change is the sum of the squared sines of half the angles between joints.
+    cosine = np.einsum("nib,nib->nb", candidates.turn, trials.start.turn)
+    change = (1.0 - cosine**2).sum(axis=0).reshape(count, -1)
     tied_change = np.where(is_tied, change, np.inf)
     best: Counts = tied_change.argmin(axis=1) + tied_change.shape[1] * np.arange(count)
     present_gap, arrived = part.find_errors(present), ~part.is_open(present)
@@ -124,10 +126,3 @@ def _choose_best(part: Run, trials: Run, candidates: State, present: State) -> t
     is_better_side = side[best] + MIN_RESTART_GAIN < part.find_angles_past(present)
     is_better = has_arrived[best] & (is_better_side | ~arrived) | (is_nearer & ~arrived)
     return best, is_better
-
-
-def _find_changes(state: State, other: State) -> Array:
-    """Return how far joints are apart, as sums of squared sines of half the angles, (B,)."""
-    cosine = np.einsum("nib,nib->nb", state.turn, other.turn)
-    changes: Array = (1.0 - cosine**2).sum(axis=0)
-    return changes
