@@ -17,6 +17,7 @@ LABELS = {
     "unsolved": UNSOLVED,
     "bare": "the same without any chain",
     "no-spaces": "the same without spaces",
+    "controls": "the same without limits",
     "constraints": BUILT_IN,
     "live": "its frames live",
 }
@@ -77,6 +78,8 @@ HUMANS = (
     ("ten humans with control bones, one dragged", 10, "dragged", 3.0, "constraints"),
     ("ten humans with control bones, all dragged", 10, "moved", 2.0, "constraints"),
     ("ten humans with control bones, playback", 10, "played", 2.5, "constraints"),
+    ("human with limits, one dragged, x without limits", 1, "dragged", 1.5, "controls"),
+    ("human with limits, all dragged, x without limits", 1, "moved", 3.0, "controls"),
     ("human, one dragged, x without spaces", 1, "dragged", 1.3, "no-spaces"),
     ("human, all dragged, x without spaces", 1, "moved", 1.3, "no-spaces"),
     ("human, playback, x without spaces", 1, "played", 1.3, "no-spaces"),
@@ -88,7 +91,8 @@ HUMANS = (
 )
 """Name, number of humans, task, goal, and the side that it is compared with.
 
-Control bones are those of Set Up Limbs; the five chains have empties.
+Control bones are those of Set Up Limbs; the five chains have empties. Limits are those of Set Up
+Limbs; they hold the neck back when all controls are dragged.
 """
 
 
@@ -137,12 +141,12 @@ def list_table_rows() -> Iterator[Row]:
 def list_setting_rows() -> Iterator[Row]:
     """Yield rows of real characters, then of every setting, then of single events."""
     for name, count, task, goal, other in HUMANS:
-        ours = "chains" if other in ("built-in", "live") else "controls"
-        sides = (
-            Side(LABELS.get(manner, OURS), ("blender.humans", manner, str(count)), task)
-            for manner in (ours, other)
+        ours = {"built-in": "chains", "live": "chains", "controls": "limits"}.get(other, "controls")
+        our_side, other_side = (
+            Side(label, ("blender.humans", manner, str(count)), task)
+            for label, manner in ((OURS, ours), (LABELS[other], other))
         )
-        yield Row(name, name, *sides, goal, must_reach=True)
+        yield Row(name, name, our_side, other_side, goal, must_reach=ours != "limits")
     for number, (scene, layout) in enumerate(SCENES.items()):
         for row in (row for row in ROWS if scene not in row.not_in):
             sides = rig_side("chains", layout, setting=row.name), rig_side("built-in", layout)

@@ -2,8 +2,9 @@
 
     python -m benchmarks.blender.humans MANNER COUNT      in a Python with the bpy module
 
-Manners with the control bones of Set Up Limbs: controls (unchanged), no-spaces (the controls follow
-nothing), constraints (Blender's IK constraints instead of the chains).
+Manners with the control bones of Set Up Limbs: controls (unchanged), limits (with limits),
+no-spaces (the controls follow nothing), constraints (Blender's IK constraints instead of the
+chains).
 Manners with five chains and empties: chains (this project's, which start from the bones' keys),
 built-in (Blender's IK constraint), live (chains; frames are set where other manners bake). Arms and
 legs are children of the spine, which is a chain itself.
@@ -56,7 +57,7 @@ class Humans(Scene):
             rig.location.x = SPACING * number
         bpy.context.view_layer.update()
         self.allowed = ALLOWED_DISTANCE
-        is_set_up = manner in ("controls", "no-spaces", "constraints")
+        is_set_up = manner in ("controls", "limits", "no-spaces", "constraints")
         build = self._set_up if is_set_up else self._aim
         self.limbs, places = map(list, zip(*(entry for rig in self.rigs for entry in build(rig))))
         self.places = np.stack([_make_circle(*entry, n) for n, entry in enumerate(places)], axis=1)
@@ -87,7 +88,7 @@ class Humans(Scene):
         from blender_ik_addon.properties.records import controls_of_chain
 
         bpy.context.view_layer.objects.active = rig
-        bpy.ops.pose.chain_ik_setup(control="BONE")
+        bpy.ops.pose.chain_ik_setup(control="BONE", use_limits=self.manner == "limits")
         for chain in rig.chain_ik.chains:
             bone = rig.pose.bones[chain.bone]
             tip = bone if chain.use_tail else bone.parent
