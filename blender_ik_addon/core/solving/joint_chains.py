@@ -18,7 +18,7 @@ from ..equilibrium.settling import avoid_full_extension
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.kinematic_tree import KinematicTree, measure_paths
 from ..kinematics.limit_edges import ON_EDGE
-from ..kinematics.posed import State
+from ..kinematics.posed import Posed, State
 from ..kinematics.reach import is_soft, measure_reach, soften_target
 from ..kinematics.task import (
     FINEST_TOLERANCE,
@@ -341,17 +341,9 @@ def _record(
     if shift is not None:
         # Soft distances have moved targets, but not what is in reach.
         shift, distance = shift * unit, distance + shift
-    least, most, is_too_far = targets.min_reach, targets.max_reach, targets.is_too_far
-    lack = (distance - most) * unit
-    is_stretched = (lack > 0.0) & (np.abs(residuals - lack) <= STRETCHED * most * unit)
-    if not (tree.joints.is_rigid or chains.topology.floats):
-        # Turns change the lengths of these bones: what counts is the reach in the pose.
-        least, most = measure_paths(tree.topology, posed.heads, posed.tips)
-        roots = posed.heads[[path[0] for path in tree.topology.paths]]
-        is_straight = ~tree.joints.are_rigid & (
-            norm(posed.tips - roots) >= (1.0 - STRETCHED) * most
-        )
-        is_too_far, is_stretched = is_too_far | is_straight, is_stretched | is_straight
+    is_stretched, is_too_far, is_too_near = _judge_reach(
+        run.tree, targets, posed, distance, residuals / unit
+    )
     # With iterations left, it is limits, locks or other effectors that stop the joints.
     is_done = used < options.iterations
     codes: Counts = name_outcome(
@@ -359,7 +351,7 @@ def _record(
         residuals,
         options.tolerance + FINEST_TOLERANCE * size,
         is_too_far & (is_stretched | run.is_chain),
-        ~is_held & (distance < least),
+        ~is_held & is_too_near,
         is_limited=is_open & (is_held | is_done) & ~is_stretched,
         short=shift,
     )
@@ -381,6 +373,25 @@ def _record(
         tip_gap=_by_chain(chains, gaps),
         slide_holds=None if slide_holds is None else slide_holds.T,
     )
+
+
+def _judge_reach(
+    tree: KinematicTree, targets: MeasuredTargets, posed: Posed, distance: Array, residual: Array
+) -> tuple[Flags, Flags, Flags]:
+    """Return which effectors are stretched toward their targets, and which of these lie too far.
+
+    Also which lie too near. Shapes are (E, B), distances to targets and residuals in units.
+    """
+    most, is_too_far = targets.max_reach, targets.is_too_far
+    lack = distance - most
+    is_stretched = (lack > 0.0) & (np.abs(residual - lack) <= STRETCHED * most)
+    if tree.joints.is_rigid or tree.topology.floats:
+        return is_stretched, is_too_far, distance < targets.min_reach
+    # Turns change the lengths of these bones: what counts is the reach in the pose.
+    least, most = measure_paths(tree.topology, posed.heads, posed.tips)
+    span = norm(posed.tips - posed.heads[[path[0] for path in tree.topology.paths]])
+    is_straight = ~tree.joints.are_rigid & (span >= (1.0 - STRETCHED) * most)
+    return is_stretched | is_straight, is_too_far | is_straight, distance < least
 
 
 def _find_holds(run: Run, state: State) -> tuple[Flags, Flags | None]:

@@ -34,6 +34,9 @@ from .rig_state import RigState
 # Greatest difference of rotation channels that does not count as movement: chains that start from
 # their last pose read it back as float32.
 CURRENT_NOISE = 1e-6
+# Angle in radians: a tip that is farther from its goal may turn to it from another pose. It is ten
+# times the tolerance of solves.
+MAX_TIP_GAP = 1e-4
 NO_CHAIN = np.zeros((), dtype=np.bool_)
 NO_WEIGHT = "No chain of this tree has a weight above zero: raise the weight of one chain."
 
@@ -334,16 +337,17 @@ class ChainBatch(Batch):
         """Solve chains that have not arrived from their results until they stay; return all.
 
         Otherwise they would move at the next update without a change, and after undo and loading.
-        With uneven spaces or bones, this is also true of chains that have arrived: from another
-        pose, a pole gives another side. A share of a solution that limits clamp may never come to
-        rest: then the first solution counts.
+        This is also true of chains that have arrived without the turn of their tip, and with uneven
+        spaces or bones: from another pose, a pole gives another side. A share of a solution that
+        limits clamp may never come to rest: then the first solution counts.
         """
         first, shares = solved, self._solve.settings.shares[inputs.rows]
         rows, latest, is_current = np.arange(len(inputs.rows)), solved, self.driven[0].is_current
         for _ in range(self.max_repeats):
             channels = latest.channels.astype(np.float32).astype(np.float64)
             moves = (np.abs(channels - inputs.present) > CURRENT_NOISE)[:, is_current]
-            may_move = (latest.status_codes != REACHED).any(axis=1) | (not self.is_even)
+            is_off = (latest.status_codes != REACHED) | (latest.tip_gaps > MAX_TIP_GAP)
+            may_move = is_off.any(axis=1) | (not self.is_even)
             moving = np.flatnonzero(moves.any(axis=(1, 2)) & may_move)
             if not moving.size:
                 break

@@ -69,7 +69,7 @@ def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify
         before[frame] = places(ob)
     while ob.chain_ik.chains:
         press(remove, delete_controls=True)
-    assert capfd.readouterr().out.count("these controls gave: Walk. To keep it, undo") == 1
+    assert capfd.readouterr().out.count("came from these controls: Walk. To keep it, undo") == 1
     for frame, bones in before.items():
         rigs.go_to(frame)
         after = places(ob)
