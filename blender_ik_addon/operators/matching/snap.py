@@ -6,6 +6,7 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...properties.choices import LABEL_CONTEXT
+from ...rig.keying.keys import check_keyable
 from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.playing import preserve_frame
 from ...rig.keying.renumbering import path_of_setting
@@ -25,6 +26,7 @@ from .matched_chains import (
     Bends,
     Matching,
     OptionalFrameRange,
+    SpecsByRig,
     find_all_goals,
     find_bends,
     find_goals,
@@ -53,12 +55,16 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
         scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
         chains = selection.chosen_chains(context)
         chosen = self.choose(chains, lambda settings: find_goals(settings, scene))
+        is_keying = self.use_range or self.use_keys
+        if is_keying:
+            # Before the first change, which is that of Flip Bend.
+            _check_keyable(chosen, scene)
         for settings in settings_of(chosen):
             settings.use_flip_bend = False
         # Before the first key, because a new key makes Blender evaluate the keyed channels.
         goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
         frames = self.frames(scene) if self.use_range else [scene.frame_current]
-        if self.use_range or self.use_keys:
+        if is_keying:
             key_played_frames(_channels_of(goals, bends), frames[-1], scene)
         held_controls: list[str] = []
         if not self.use_range:
@@ -82,6 +88,12 @@ def _auto_key(context: bpy.types.Context, goals: ControlGoals, bends: Bends) -> 
         key_moved(context, anchor, channel_names(channels_of(anchor)))
     for owner, index, _, _ in bends:
         key_setting(context, owner.chain_ik.chains[index], "pole_angle")
+
+
+def _check_keyable(chosen: SpecsByRig, scene: bpy.types.Scene) -> None:
+    """Raise a ``RigError`` if an object takes no keys of its controls or of its bends."""
+    for owner in _channels_of(find_all_goals(chosen, scene), find_bends(chosen)):
+        check_keyable(owner)
 
 
 def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:

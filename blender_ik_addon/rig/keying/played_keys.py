@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..reading.animation import curves, strip_curves
-from .keys import ChannelKeys, path_of, write_keys
+from .keys import ChannelKeys, check_keyable, path_of, write_keys
 from .playing import live_disabled, preserve_frame
 from .written_channels import Channel
 
@@ -27,7 +27,12 @@ def key_played_frames(channels: Channels, last: int, scene: bpy.types.Scene) -> 
         channels: Channels that will be keyed after the last frame.
         last: The last frame.
         scene: The scene to play, from its first frame on; it is restored afterwards.
+
+    Raises:
+        RigError: If keys of any object could not be written, or would not show; none is written.
     """
+    for owner in channels:
+        check_keyable(owner)
     frames = range(min(scene.frame_start, last), last + 1)
     for owner, chosen in channels.items():
         modified = _modified(owner, chosen)

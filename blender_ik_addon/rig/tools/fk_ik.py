@@ -15,7 +15,7 @@ from ..controls.control_spaces import label, move_to, rotation_property
 from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
 from ..keying.curve_points import set_interpolation, split
-from ..keying.keys import ChannelKeys, check_keyable, path_of, write_keys
+from ..keying.keys import ChannelKeys, path_of, write_keys
 from ..keying.written_channels import Channel, reader, written_channels
 from ..reading.animation import curves
 from ..reading.channels import CHANNEL_SIZES, MODE_NUMBERS, property_of_mode
@@ -227,18 +227,15 @@ def key_switch(
 ) -> None:
     """Key the channels that chains write: new values at a frame, former ones a frame before.
 
-    So the pose that the chains start from does not change before that frame.
+    So the pose that the chains start from does not change before that frame. Call
+    ``key_played_frames`` first: it refuses actions that cannot be keyed.
 
     Args:
         armature_object: The original object.
         specs: The chains' settings, with their stored poses.
         frame: The frame of the new values.
         interpolation: Interpolation from that frame on.
-
-    Raises:
-        RigError: If keys could not be written, or would not show.
     """
-    check_keyable(armature_object)
     stored = {bone.name: bone for spec in specs for bone in spec.stored_pose}
     known = {(curve.data_path, curve.array_index): curve for curve in curves(armature_object)}
     channels = written_channels(armature_object, specs)

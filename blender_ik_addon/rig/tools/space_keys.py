@@ -60,7 +60,6 @@ def key_space(
     Raises:
         RigError: If keys could not be written, or nothing can move with the space.
     """
-    check_keyable(control.object)
     first, last = frames[0], frames[-1]
     key_played_frames(anchor_channels([control]), first - 1, scene)
     constraint = None if space is None else add_space(control, space)
