@@ -37,31 +37,31 @@ def path_of(bone: str, prop: str) -> str:
     return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}' if bone else prop
 
 
-def check_keyable(armature_object: bpy.types.Object, *, in_new_action: bool = False) -> None:
+def check_keyable(owner: bpy.types.Object, *, in_new_action: bool = False) -> None:
     """Raise if keyframes in the object's action could not be written, or would not show.
 
     Args:
-        armature_object: The original object.
+        owner: The original object: an armature, or an object that is a control.
         in_new_action: Whether a new action will take the keys.
 
     Raises:
-        RigError: The message says what to do next.
+        RigError: The message names the object and says what to do next.
     """
-    data = armature_object.animation_data
+    data = owner.animation_data
     if data is None:
         return
     if data.use_tweak_mode:
-        raise RigError("The NLA is in tweak mode: leave tweak mode first.")
+        raise RigError(f"The NLA of '{owner.name}' is in tweak mode: leave tweak mode first.")
     action = data.action
     if action is not None and not action.is_editable and not in_new_action:
         raise RigError(
-            f"The action '{action.name}' is linked, so no keys can be added: make it local, or"
-            " give the armature another action."
+            f"The action '{action.name}' of '{owner.name}' is linked, so no keys can be added: make"
+            " it local, or give the object another action."
         )
     if data.action_influence < 1.0 or data.action_blend_type != "REPLACE":
         raise RigError(
-            "The NLA blends the action with the strips below it, so new keys would play"
-            " differently: set the action to Replace with an influence of 1."
+            f"The NLA of '{owner.name}' blends its action with the strips below it, so new keys"
+            " would play differently: set the action to Replace with an influence of 1."
         )
 
 

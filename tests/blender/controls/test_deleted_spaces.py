@@ -81,7 +81,8 @@ def test_nothing_is_deleted_if_the_motion_cannot_be_kept():
     ob = make_carried("BONE")
     ob.chain_ik.active_index = 1
     ob.animation_data.action_influence = 0.5
-    assert refusal(remove, delete_controls=True).startswith("The NLA blends the action")
+    message = refusal(remove, delete_controls=True)
+    assert message.startswith(f"The NLA of '{ob.name}' blends its action")
     assert len(ob.chain_ik.chains) == 2
     assert ob.chain_ik.chains[1].subtarget in ob.data.bones
 

@@ -204,7 +204,7 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     track.select = strip.select = True
     data.nla_tracks.active = track
     data.use_tweak_mode = True
-    assert refusal(bake) == "The NLA is in tweak mode: leave tweak mode first."
+    assert refusal(bake) == "The NLA of 'Rig' is in tweak mode: leave tweak mode first."
     data.use_tweak_mode = False
     press(bake, frame_start=1, frame_end=3)
     select_objects(active=target)

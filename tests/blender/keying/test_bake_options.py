@@ -146,8 +146,8 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
     # Buttons that bake nothing refuse as well.
     for press_button in (bake, bpy.ops.pose.chain_ik_switch):
         assert refusal(press_button) == (
-            f"The action '{name}' is linked, so no keys can be added: make it local, or give the"
-            " armature another action."
+            f"The action '{name}' of 'Rig' is linked, so no keys can be added: make it local, or"
+            " give the object another action."
         )
     live = played(ob)
     press(bake, which="ALL", action="NEW")

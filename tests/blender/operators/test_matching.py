@@ -321,8 +321,8 @@ def test_an_action_that_takes_no_keys_is_refused_before_anything_changes(
         return [np.array(rigs.evaluated(target.id_data).matrix_world) for _ in frames]
 
     before, keys = play(), rigs.keys_of(target.id_data)
-    message = REFUSED[button]()
-    assert message.startswith("The action 'Layer'" if how == "linked" else "The NLA")
+    action = "action 'Layer'" if how == "linked" else "NLA"
+    assert REFUSED[button]().startswith(f"The {action} of '{target.id_data.name}' ")
     assert chain.use_flip_bend
     assert rigs.keys_of(target.id_data) == keys
     np.testing.assert_array_equal(play(), before)
