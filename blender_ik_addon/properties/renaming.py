@@ -1,4 +1,8 @@
-"""Updates of chains after bones were renamed: tips, joints, stored poses, targets and poles."""
+"""Updates of chains after bones were renamed, or after their pose has become their rest pose.
+
+A new name is updated in tips, joints, stored poses, targets and poles, a new rest pose in stored
+poses.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,8 @@ from typing import Any, cast
 
 import bpy
 
-from ..rig.live.renames import RenamedBones, find_renamed_bones, record_bones
+from ..rig.live.renames import RenamedBones, find_new_rests, find_renamed_bones, record_bones
+from ..rig.planning.start_channels import find_bones_at_rest, with_rest_channels
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.refusals import RigError
 from .chains import ANCHORS, MAX_NAME_BYTES, NOT_KEYABLE, ChainGroup, chains_of, object_of, owner_of
@@ -17,7 +22,7 @@ UpdateCallback = Callable[[Any, bpy.types.Context], None]
 
 
 def follow_listed(depsgraph: bpy.types.Depsgraph) -> None:
-    """Update the bone names of all armature objects that an evaluation has changed.
+    """Update the chains of all armature objects that an evaluation has changed.
 
     If a bone of one of them was renamed, Blender lists them all.
     """
@@ -26,11 +31,11 @@ def follow_listed(depsgraph: bpy.types.Depsgraph) -> None:
     for update in depsgraph.updates:
         changed = update.id.original
         if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
-            follow_renamed(changed)
+            follow_bones(changed)
 
 
-def follow_renamed(armature_object: bpy.types.Object) -> None:
-    """Update the bone names in the chains of an object after bones were renamed."""
+def follow_bones(armature_object: bpy.types.Object) -> None:
+    """Update the chains of an object after bones were renamed, or got their pose as rest pose."""
     group = armature_object.chain_ik
     if not armature_object.is_editable or armature_object.type != "ARMATURE":
         return
@@ -45,6 +50,7 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
     if group.seen_bones == present:
         return
     renamed = find_renamed_bones(group.seen_bones, present)
+    applied = _find_applied_bones(armature_object, group.seen_bones, present)
     group.seen_bones = present
     new_names = renamed.get(armature.name_full, {})
     # Reading settings that were never set makes Blender store and copy them from then on.
@@ -53,6 +59,8 @@ def follow_renamed(armature_object: bpy.types.Object) -> None:
     for settings in chains if renamed else ():
         _rename_in_chain(settings, new_names)
         _rename_in_anchors(settings, renamed)
+    for settings in chains if applied else ():
+        _apply_in_stored(settings, applied)
 
 
 def bone_name_keywords(name: str, on_change: UpdateCallback) -> dict[str, Any]:
@@ -67,12 +75,36 @@ def bone_name_keywords(name: str, on_change: UpdateCallback) -> dict[str, Any]:
 
     def update(settings: bpy.types.PropertyGroup, context: bpy.types.Context) -> None:
         bone = getattr(settings, name)
-        follow_renamed(owner_of(settings))
+        follow_bones(owner_of(settings))
         if getattr(settings, name) != bone:
             setattr(settings, name, bone)
         on_change(settings, context)
 
     return NOT_KEYABLE | {"maxlen": MAX_NAME_BYTES, "update": update}
+
+
+def _find_applied_bones(
+    armature_object: bpy.types.Object, seen: str, present: str
+) -> frozenset[str]:
+    """Return the bones whose pose has become their rest pose, by *Apply Pose as Rest Pose*.
+
+    Blender gives them another rest pose and resets their channels. It does so in pose mode only. If
+    another object shares the armature, its bones get the rest pose, but keep their channels.
+    """
+    if armature_object.mode != "POSE":
+        return frozenset()
+    new_rests = find_new_rests(seen, present, armature_object.data.name_full)
+    return new_rests and new_rests & find_bones_at_rest(armature_object)
+
+
+def _apply_in_stored(settings: ChainGroup, applied: frozenset[str]) -> None:
+    """Reset the stored pose of bones: it is part of the pose that has become their rest pose."""
+    with suppress(RigError):
+        stored = bones_of_text(settings.stored_pose)
+        if not applied.isdisjoint([bone.name for bone in stored]):
+            settings.stored_pose = text_of_bones(
+                with_rest_channels(bone) if bone.name in applied else bone for bone in stored
+            )
 
 
 def _rename_root(

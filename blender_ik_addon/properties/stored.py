@@ -23,7 +23,7 @@ from .records import (
     stored_spec,
     sync_anchors_if_changed,
 )
-from .renaming import follow_renamed
+from .renaming import follow_bones
 from .sharing import merge_stored, update_others
 
 NO_NAMES = frozenset[str]()
@@ -185,7 +185,7 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
         return False
     is_render = update.depsgraph.mode == "RENDER"
     if not is_render:
-        follow_renamed(armature_object)
+        follow_bones(armature_object)
     has_written = not is_render and sync_anchors_if_changed(armature_object, update)
     evaluated = armature_object.evaluated_get(update.depsgraph)
     pairs = _with_evaluated(armature_object, evaluated)

@@ -1,13 +1,15 @@
-"""Renamed bones: a record of names and rest poses tells which bone a name meant.
+"""Renamed bones and new rest poses: a record of names and rest poses tells what has changed.
 
-Blender updates the name of a bone in constraints, and reports the new name in no other way. The
-record is stored with the settings that hold names, so undo, redo and files keep both in step.
+Blender updates the name of a bone in constraints, and reports the new name in no other way. It does
+not report a new rest pose either. The record is stored with the settings that hold names and poses,
+so undo, redo and files keep them in step.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -22,8 +24,23 @@ RenamedBones = dict[str, dict[str, str]]
 _WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, i + 1, 2**64) for i in range(16)], np.uint64)
 
 
-_Bones = tuple[list[str], list[int]]
-"""Names of an armature's bones in their order, and a hash of the rest pose of each."""
+class _Bones(NamedTuple):
+    """The bones of an armature.
+
+    Attributes:
+        names: Their names, in their order.
+        rests: A hash of the rest pose of each.
+        is_in_edit_mode: Whether the armature is in edit mode; its changes arrive when it ends.
+    """
+
+    names: list[str]
+    rests: list[int]
+    is_in_edit_mode: bool = False
+
+    @property
+    def pairs(self) -> list[tuple[str, int]]:
+        """Name and hash of each bone."""
+        return list(zip(self.names, self.rests, strict=True))
 
 
 def record_bones(armatures: Iterable[bpy.types.Armature]) -> str:
@@ -45,18 +62,34 @@ def find_renamed_bones(seen: str, present: str) -> RenamedBones:
     return renamed
 
 
+def find_new_rests(seen: str, present: str, armature: str) -> frozenset[str]:
+    """Return the bones that have another rest pose under the same name, but not by edit mode.
+
+    Args:
+        seen: As for ``find_renamed_bones``.
+        present: The later record.
+        armature: Full name of the armature of these bones.
+    """
+    before, after = (_bones_of_text(text).get(armature) for text in (seen, present))
+    if before is None or after is None or before.is_in_edit_mode:
+        return frozenset()
+    former = dict(before.pairs)
+    return frozenset([name for name, rest in after.pairs if former.get(name, rest) != rest])
+
+
 def _read(armature: bpy.types.Armature) -> _Bones:
     bones = armature.bones
     # Adding zero removes the sign of zero: both signs are the same pose.
     rest = read_floats(bones, "matrix_local", 16).reshape(-1, 16) + np.float32(0.0)
     words: npt.NDArray[np.uint64] = rest.view(np.uint32).astype(np.uint64)
-    return bones.keys(), (words * _WEIGHTS).sum(axis=1, dtype=np.uint64).tolist()
+    rests = (words * _WEIGHTS).sum(axis=1, dtype=np.uint64).tolist()
+    return _Bones(bones.keys(), rests, armature.is_editmode)
 
 
 def _bones_of_text(text: str) -> dict[str, _Bones]:
     try:
         armatures = json.loads(text or "{}").items()
-        return {name: (names, rests) for name, (names, rests) in armatures}
+        return {name: _Bones(*row) for name, row in armatures}
     except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
 
@@ -68,16 +101,16 @@ def _find_new_names(before: _Bones, after: _Bones) -> dict[str, str]:
     the bone that has its rest pose now. If all names are in the same order, none has changed,
     whatever has moved the bones: a mirrored rig whose scale is applied exchanges its sides.
     """
-    if before[0] == after[0]:
+    if before.names == after.names:
         return {}
-    same = set(zip(*before, strict=True)).intersection(zip(*after, strict=True))
+    same = set(before.pairs).intersection(after.pairs)
     new_bones: dict[int, list[str]] = {}
-    for name, rest in zip(*after, strict=True):
+    for name, rest in after.pairs:
         if (name, rest) not in same:
             new_bones.setdefault(rest, []).append(name)
-    gone = [bone for bone in zip(*before, strict=True) if bone not in same]
+    gone = [bone for bone in before.pairs if bone not in same]
     new_names = {name: new_bones[rest].pop(0) for name, rest in gone if new_bones.get(rest)}
-    return _without_moved(new_names, set(after[0]))
+    return _without_moved(new_names, set(after.names))
 
 
 def _without_moved(new_names: dict[str, str], present: set[str]) -> dict[str, str]:

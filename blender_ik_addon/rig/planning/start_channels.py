@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from itertools import compress
 from typing import Literal
 
+import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from ..reading.animation import BoneKeys, rotation_paths, with_keys
 from ..reading.chain_plan import ChainPlan
-from ..reading.channels import MODE_NAMES, MODE_NUMBERS, QUATERNION, Integers, Pose, converted
+from ..reading.channels import (
+    MODE_NAMES,
+    MODE_NUMBERS,
+    QUATERNION,
+    Integers,
+    Pose,
+    converted,
+    read_pose,
+)
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from .order import PlannedChain
@@ -105,6 +115,24 @@ def rest_channels(modes: Integers) -> Array:
     # A zero axis-angle needs an axis: Blender's own default is Y.
     channels[modes < QUATERNION, 2] = 1.0
     return channels
+
+
+def with_rest_channels(bone: StoredBone) -> StoredBone:
+    """Return a stored bone whose stored channels are those of its rest pose."""
+    rotation = rest_channels(np.array([MODE_NUMBERS[bone.rotation_mode]]))[0]
+    return bone._replace(
+        rotation=_numbers(rotation),
+        scale=bone.scale and (1.0, 1.0, 1.0),
+        location=bone.location and (0.0, 0.0, 0.0),
+    )
+
+
+def find_bones_at_rest(armature_object: bpy.types.Object) -> frozenset[str]:
+    """Return the names of the bones whose channels are exactly those of the rest pose."""
+    pose = read_pose(armature_object)
+    is_at_rest = (pose.rotation == rest_channels(pose.modes)).all(axis=1)
+    is_at_rest &= (pose.location == 0.0).all(axis=1) & (pose.scale == 1.0).all(axis=1)
+    return frozenset(compress(armature_object.pose.bones.keys(), is_at_rest.tolist()))
 
 
 def match_stored(stored: Sequence[StoredBone], plan: ChainPlan) -> dict[int, StoredBone | None]:

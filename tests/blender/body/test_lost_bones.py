@@ -271,3 +271,21 @@ def test_what_goes_along_with_the_torso_stays_when_a_pose_becomes_the_rest_pose(
     press(bpy.ops.pose.armature_apply, selected=False)
     start = {name: ends * size / bodies.height(ob) for name, ends in start.items()}
     assert bodies.farthest(start, bodies.places(ob)) <= 1e-5
+
+
+def test_a_body_posed_by_hand_before_stays_without_its_chains_after_that_pose_was_applied(rigify):
+    ob = bodies.add_rig("human")
+    ob.pose.bones[bodies.HIPS].location = (0.0, -0.08, 0.0)
+    for name, turn in (("spine.001", 0.25), ("thigh.L", -0.2), ("thigh.R", -0.2)):
+        ob.pose.bones[name].rotation_quaternion = (1.0, turn, 0.0, 0.0)
+    press(bpy.ops.pose.chain_ik_setup, control="BONE", use_body=True)
+    rigs.updated()
+    start, size = bodies.places(ob), bodies.height(ob)
+    select_bones(ob, [bodies.HIPS])
+    press(bpy.ops.pose.armature_apply, selected=False)
+    start = {name: ends * size / bodies.height(ob) for name, ends in start.items()}
+    for influence in (1.0, 0.0):
+        for chain in ob.chain_ik.chains:
+            chain.influence = influence
+        rigs.updated()
+        assert bodies.farthest(start, bodies.places(ob)) <= 1e-5
