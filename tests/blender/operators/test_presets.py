@@ -45,7 +45,9 @@ def test_a_preset_sets_the_settings_that_set_up_gives_such_a_limb(name):
     assert chain.rotation_bone == expected.rotation_bone.value
     assert chain.solver == ("TWO_BONE" if end else "NEWTON")
     # A preset for limbs with hands also works on two bones without a hand.
-    assert chain.status.startswith("Reached; no bone takes the target's rotation" if end else "Reached")
+    assert chain.status.startswith(
+        "Reached; no bone takes the target's rotation" if end else "Reached"
+    )
 
 
 def set_up_arm() -> bpy.types.PropertyGroup:
