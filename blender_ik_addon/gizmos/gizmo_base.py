@@ -9,6 +9,7 @@ from ..properties.chains import ChainGroup, active_chain, chain_key, is_idle
 from ..properties.records import chain_spec
 from ..rig.live import live
 from ..rig.planning.live_chain import Known, LiveChain
+from ..rig.reading.refusals import library_problem
 from ..rig.reading.update import shown_graph
 
 
@@ -40,7 +41,7 @@ def rig_of(context: bpy.types.Context) -> bpy.types.Object | None:
     # In object mode the active object stays active when something else, or nothing, is selected.
     is_chosen = owner.mode == "POSE" or (owner.mode == "OBJECT" and owner.select_get())
     is_posed = is_chosen and owner.data.pose_position == "POSE"
-    is_shown = is_posed and owner.is_editable and owner.visible_get(viewport=space)
+    is_shown = is_posed and not library_problem(owner) and owner.visible_get(viewport=space)
     return owner if is_shown and len(owner.chain_ik.chains) > 0 else None
 
 

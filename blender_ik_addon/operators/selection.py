@@ -12,14 +12,13 @@ from ..properties.chains import ChainGroup, active_armature, active_chain, chain
 from ..properties.choices import uses
 from ..properties.records import bones_of_chains, existing_controls
 from ..properties.settings import ChainSettings
-from ..rig.reading.refusals import RigError
+from ..rig.reading.refusals import RigError, library_problem
 from ..rig.reading.spec import Anchor
 from ..rig.reading.world import ends_of
 from ..rig.tools.move_by_location import place_of
 
 # The target and the pole of a chain.
 MAX_CONTROLS = 2
-LINKED = "This armature is linked: make a library override of it first."
 IN_EDIT_MODE = "Leave edit mode: chains work on the pose."
 
 
@@ -58,11 +57,9 @@ def problem_of_owner(context: bpy.types.Context) -> str:
 
 def problem_of(armature_object: bpy.types.Object) -> str:
     """Return why an armature cannot be posed, in words; empty if it can."""
-    if not armature_object.is_editable:
-        return LINKED
     # Edit mode can rename and delete bones that the pose still has.
     is_edited = armature_object.type == "ARMATURE" and armature_object.data.is_editmode
-    return IN_EDIT_MODE if is_edited else ""
+    return library_problem(armature_object) or (IN_EDIT_MODE if is_edited else "")
 
 
 def problem_of_chain(context: bpy.types.Context) -> str:

@@ -10,7 +10,7 @@ from ..core import IKError
 from ..rig.batches.rig_state import Specs
 from ..rig.live import live
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
-from ..rig.reading.refusals import Refused, RigError
+from ..rig.reading.refusals import Refused, RigError, library_problem
 from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update
@@ -181,7 +181,7 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
     Returns:
         Whether anything was written that the graph has to evaluate.
     """
-    if not armature_object.is_editable:
+    if library_problem(armature_object):
         return False
     is_render = update.depsgraph.mode == "RENDER"
     if not is_render:

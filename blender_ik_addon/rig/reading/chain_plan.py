@@ -18,7 +18,7 @@ from .anchors import SPACE, space_of
 from .animation import driven_paths
 from .channels import read_matrices
 from .dependencies import Dependencies, MovedBy, Point
-from .refusals import RigError
+from .refusals import RigError, library_problem
 from .skeleton import Skeleton
 from .spaces import transform_point
 from .spec import Anchor, ChainSpec, RotationBone, get_bone_settings
@@ -290,8 +290,8 @@ def check(
         RigError: With one sentence that says what to do next.
     """
     skeleton = plan.skeleton
-    if not armature_object.is_editable:
-        raise RigError("The armature is linked: make a library override of it to pose it here.")
+    if problem := library_problem(armature_object):
+        raise RigError(problem)
     if spec.target is None:
         raise RigError("No target is set: choose an object for the chain to follow.")
     names = set(plan.names)

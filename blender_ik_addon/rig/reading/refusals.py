@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import bpy
+
 from ...core import IKError, InvalidChainError
 
 # Most names in one list.
 MAX_NAMES = 3
+LINKED = "This armature is linked: make a library override of it first."
+PROTECTED = (
+    "The library override of this armature cannot be edited: make it editable in the Outliner"
+    " first."
+)
 
 
 class RigError(IKError):
@@ -24,6 +31,16 @@ class Refused:
     """
 
     text: str
+
+
+def library_problem(armature_object: bpy.types.Object) -> str:
+    """Return why an armature object from a library cannot be posed, in words; empty if it can."""
+    if not armature_object.is_editable:
+        return LINKED
+    # Blender makes such overrides for data that users did not choose, and scripts make them by
+    # default. It ignores bulk writes to them without an error.
+    override = armature_object.override_library
+    return PROTECTED if override is not None and override.is_system_override else ""
 
 
 def scaled_flat() -> RigError:

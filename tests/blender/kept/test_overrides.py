@@ -230,6 +230,57 @@ def test_an_instance_of_a_linked_character_is_not_solved_until_it_is_made_an_ove
     np.testing.assert_allclose(rigs.tail(ob, "Left.2"), rigs.position(target), atol=1e-4)
 
 
+BUTTONS = """
+    add apply bake body compare convert joint_add mirror plant pole_add remove restore setup
+    snap_target solve store switch
+""".split()
+
+
+def make_hierarchy(path: Path, *, is_editable: bool) -> bpy.types.Object:
+    """Return the active override of a rig with a chain that follows a bone, in a new file."""
+    ob = rigs.make_rig()
+    rigs.add_bones(ob, (NEAR_PLACE, np.add(NEAR_PLACE, (0, 0, 0.3))), prefix="Control")
+    rigs.add_chain(ob, "Bone.1", ob, subtarget="Control.0", name="Arm")
+    (ob,) = link_saved(path, "objects", "Rig")
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    ob.override_hierarchy_create(scene, layer, do_fully_editable=is_editable)
+    activate(overridden(), 0)
+    return overridden()
+
+
+def move_control(ob: bpy.types.Object, location: tuple[float, float, float]) -> str:
+    """Move the bone that the chain follows; return the status, and check what it says."""
+    before = rigs.rotations(ob)["Bone.0"]
+    ob.pose.bones["Control.0"].location = location
+    rigs.updated()
+    gap = np.linalg.norm(rigs.tail(ob, "Bone.1") - rigs.head(ob, "Control.0"))
+    status, has_moved = ob.chain_ik.chains[0].status, rigs.rotations(ob)["Bone.0"] != before
+    assert status.startswith("Reached") == has_moved == (gap < rigs.TARGET_GAP)
+    return status
+
+
+@pytest.mark.parametrize("is_editable", [True, False])
+def test_an_override_that_blender_protects_is_refused_until_it_is_made_editable(
+    tmp_path, is_editable
+):
+    ob = make_hierarchy(tmp_path / "library.blend", is_editable=is_editable)
+    assert ob.override_library.is_system_override != is_editable
+    status = move_control(ob, (-0.3, 0.2, -0.4))
+    if not is_editable:
+        expected = (
+            "The library override of this armature cannot be edited: make it editable in the"
+            " Outliner first."
+        )
+        assert status == expected
+        for name in BUTTONS:
+            assert refusal(getattr(bpy.ops.pose, f"chain_ik_{name}")) == expected
+        press(bpy.ops.object.make_override_library)
+    ob = overridden()
+    assert move_control(ob, (0.2, -0.3, -0.2)).startswith("Reached")
+    press(bpy.ops.pose.chain_ik_bake, which="ALL", frame_start=1, frame_end=2)
+    assert ob.animation_data.action is not None
+
+
 NEAR_PLACE, FAR_PLACE = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
 
 
