@@ -25,6 +25,7 @@ from ..reading.animation import BoneKeys, animated_bones, animated_poses
 from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import check, plan_chain
 from ..reading.channels import Pose, changed_bones, read_pose
+from ..reading.dependencies import OwnAnchor, OwnAnchorError
 from ..reading.moment import Moment
 from ..reading.refusals import Refused
 from ..reading.skeleton import Fingerprint, Skeleton, compile_skeleton
@@ -83,6 +84,7 @@ class RigState:
         joints: Joints of all bones; None where no chain honours them.
         stretch: Stretch of all bones; None where no chain stretches.
         errors: Error messages by chain index.
+        own_anchors: Targets, poles and floors that refused chains move themselves.
         histories: Last moments of chains that start from their last poses, by ``history_key``.
         posed_by_hand: Poses of the user that chains and trees reverted, by the bones they write.
         version: Counter, raised when the pose is read or bones above chains are posed.
@@ -104,6 +106,7 @@ class RigState:
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
     errors: dict[int, str] = field(default_factory=dict)
+    own_anchors: list[OwnAnchor] = field(default_factory=list)
     histories: dict[HistoryKey, History[Any]] = field(default_factory=dict)
     posed_by_hand: dict[bytes, PosedByHand] = field(default_factory=dict)
     version: int = 0
@@ -138,6 +141,7 @@ class RigState:
         items = specs.items()
         self.errors = {index: spec.text for index, spec in items if isinstance(spec, Refused)}
         sound = {index: spec for index, spec in items if not isinstance(spec, Refused)}
+        self.own_anchors = []
         self.read_pose(update)
         has_limits = any(spec.use_limits or spec.force is not None for spec in sound.values())
         self.joints = read_joints(self.object) if has_limits else None
@@ -153,6 +157,8 @@ class RigState:
                 joints[index] = self._joints_of(chain)
             except IKError as error:
                 self.errors[index] = str(error)
+                if isinstance(error, OwnAnchorError):
+                    self.own_anchors.append(error.own_anchor)
                 continue
             chains.append(chain)
         self._refuse_slid_tips(chains, joints)
@@ -180,6 +186,17 @@ class RigState:
             return None
         keyed, is_pose_alone = animated_poses(self.object)
         return keyed if is_pose_alone else None
+
+    def has_freed_anchor(self, listed: frozenset[int]) -> bool:
+        """Return whether a refused chain does not move its own target any more.
+
+        Args:
+            listed: Session uids of the data-blocks that an evaluation has changed.
+        """
+        return any(
+            not own_anchor.owners.isdisjoint(listed) and not own_anchor.is_moved()
+            for own_anchor in self.own_anchors
+        )
 
     def _has_same_bones(self, listed: frozenset[int]) -> bool:
         """Return whether bones, limits and followed bones are the same as when last read."""

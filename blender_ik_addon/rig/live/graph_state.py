@@ -81,6 +81,7 @@ class GraphState:
     has_solved: bool = False
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
     _anchor_uids: frozenset[int] = frozenset()
+    _rigs_with_own_anchors: tuple[RigState, ...] = ()
     _depends_on_time: bool = False
     _groups: tuple[Group, ...] = ()
     _reasons: dict[int, str] = field(default_factory=dict)
@@ -114,7 +115,19 @@ class GraphState:
             for uid, owners in self.relation_owners.items()
             if not owners.isdisjoint(update.listed)
         ]
+        related += self._find_freed(update)
         return update.listed_armatures.union(related) if related else update.listed_armatures
+
+    def _find_freed(self, update: Update) -> list[int]:
+        """Return the session uids of unlisted rigs with a chain that need not be refused any more.
+
+        Blender lists the target whose constraint was muted or removed, but not the rig.
+        """
+        return [
+            state.uid
+            for state in self._rigs_with_own_anchors
+            if state.uid not in update.listed_armatures and state.has_freed_anchor(update.listed)
+        ]
 
     def find_changed_lists(self) -> frozenset[int]:
         """Return the session uids of rigs whose lists of chains have changed."""
@@ -135,7 +148,8 @@ class GraphState:
             # Chains that ease move in time alone, and histories must not miss a frame.
             return False
         # Each listed armature object may have chains now, or be posable again.
-        return not update.listed_armatures and self._anchor_uids.isdisjoint(update.listed)
+        is_same = not update.listed_armatures and self._anchor_uids.isdisjoint(update.listed)
+        return is_same and not self._find_freed(update)
 
     def recall(self, uids: frozenset[int] | set[int]) -> None:
         """Restore the carried bones of rigs that were read again, if no input has changed."""
@@ -166,6 +180,8 @@ class GraphState:
 
     def assemble(self) -> None:
         """Sort the chains into levels and batches; batches without changes are reused."""
+        rigs = self.rigs.values()
+        self._rigs_with_own_anchors = tuple([state for state in rigs if state.own_anchors])
         placed = list(self._list_placed())
         assembled = [(state.live_chains[row], is_even) for state, row, is_even in placed]
         if assembled == self._assembled and self.levels:

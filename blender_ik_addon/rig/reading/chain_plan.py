@@ -17,7 +17,7 @@ from ...core.kinematics.bend_plane import bend_side
 from .anchors import SPACE, space_of
 from .animation import driven_paths
 from .channels import read_matrices
-from .dependencies import Dependencies, MovedBy, Point
+from .dependencies import Dependencies, MovedBy, OwnAnchor, OwnAnchorError, Point
 from .refusals import RigError, library_problem
 from .skeleton import Skeleton
 from .spaces import transform_point
@@ -295,7 +295,7 @@ def check(
     if spec.target is None:
         raise RigError("No target is set: choose an object for the chain to follow.")
     names = set(plan.names)
-    written = {(armature_object.session_uid, name) for name in names}
+    written = frozenset([(armature_object.session_uid, name) for name in names])
     moved_by = Dependencies()
     floor = spec.floor if plan.body_root >= 0 else None
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole"), (floor, "floor")):
@@ -303,7 +303,9 @@ def check(
             _check_anchor(armature_object, anchor, word, present)
             moved_by.add_anchor(anchor)
             if not written.isdisjoint(moved_by.points):
-                raise _below_itself(armature_object, anchor, word, written)
+                owners = frozenset(moved_by.owners if moved_by.has_constraints else ())
+                text = _below_itself(armature_object, anchor, word, written)
+                raise OwnAnchorError(text, OwnAnchor(anchor, written, owners))
     _check_drivers(armature_object, plan, use_stretch=spec.use_stretch)
     root = skeleton.names[plan.root]
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
@@ -365,23 +367,24 @@ def _check_anchor(
 
 
 def _below_itself(
-    armature_object: bpy.types.Object, anchor: Anchor, word: str, written: set[Point]
-) -> RigError:
+    armature_object: bpy.types.Object, anchor: Anchor, word: str, written: frozenset[Point]
+) -> str:
+    """Return the message of a chain that moves its own target, pole or floor."""
     if (armature_object.session_uid, anchor.bone) not in written:
         for control, space in _spaces_of(anchor):
             moved_by = Dependencies()
             moved_by.add_anchor(space)
             if not written.isdisjoint(moved_by.points):
-                return RigError(
+                return (
                     f"This chain moves the space '{space.bone or space.object.name}' of its own"
                     f" {word} '{control.name}': choose another Space."
                 )
     if anchor.object == armature_object:
-        return RigError(
+        return (
             f"This chain moves its own {word} bone '{anchor.bone}': choose a bone outside the"
             " chain."
         )
-    return RigError(
+    return (
         f"This chain moves its own {word} '{anchor.object.name}': clear the parent or constraint"
         " of that object, or choose another object."
     )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import bpy
 
+from .refusals import RigError
 from .spec import Anchor
 
 Point = tuple[int, str]
@@ -192,3 +193,34 @@ class Dependencies:
                 for source in variable.targets:
                     if isinstance(source.id, bpy.types.Object):
                         self._add_object(source.id, source.bone_target)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAnchor:
+    """A target, pole or floor that its own chain moves.
+
+    Attributes:
+        anchor: The object or bone.
+        written: Bones that the chain writes.
+        owners: Session uids of the objects on the way if there are constraints or drivers on it:
+            if one of these is muted or removed, Blender lists only the objects that it moves.
+    """
+
+    anchor: Anchor
+    written: frozenset[Point]
+    owners: frozenset[int]
+
+    def is_moved(self) -> bool:
+        """Return whether the chain still moves it."""
+        moved_by = Dependencies()
+        moved_by.add_anchor(self.anchor)
+        return not self.written.isdisjoint(moved_by.points)
+
+
+class OwnAnchorError(RigError):
+    """A chain moves its own target, pole or floor, which ``own_anchor`` describes."""
+
+    def __init__(self, text: str, own_anchor: OwnAnchor) -> None:
+        """Store the message for the user, and what the chain moves."""
+        super().__init__(text)
+        self.own_anchor = own_anchor

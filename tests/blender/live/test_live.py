@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.rig.batches.rig_state import RigState
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.live.graph_state import MAX_LISTED_CHANGES
 from blender_ik_addon.rig.posing.base_solve import BaseSolve
@@ -107,6 +108,63 @@ def test_a_chain_whose_bones_an_ik_constraint_moves_with_one_above_is_refused():
     rigs.tagged(ob)
     assert "above this chain" not in ob.chain_ik.chains[0].status
     rigs.assert_stays(ob)
+
+
+OWN = "This chain moves its own"
+
+
+@pytest.mark.parametrize("role", ["target", "pole_target"])
+@pytest.mark.parametrize("way", ["at once", "through an empty", "through a bone"])
+def test_a_chain_that_moved_its_own_target_is_solved_as_soon_as_no_constraint_ties_the_two(
+    role, way
+):
+    ob, target = rigs.make_arm()
+    chain, held = ob.chain_ik.chains[0], rigs.make_empty("Held", (0.3, -0.9, 1.1))
+    setattr(chain, role, held)
+    tied = held
+    if way == "through an empty":
+        tied = rigs.make_empty("Between")
+        held.constraints.new("COPY_LOCATION").target = tied
+    elif way == "through a bone":
+        other = rigs.make_rig(name="Other")
+        setattr(chain, role, other)
+        setattr(chain, "subtarget" if role == "target" else "pole_subtarget", "Bone.1")
+        tied = other.pose.bones["Bone.1"]
+    rigs.updated()
+    assert not chain.status.startswith(OWN)
+    constraint = tied.constraints.new("COPY_ROTATION")
+    constraint.target, constraint.subtarget = ob, "Bone.1"
+    rigs.updated()
+    for _ in range(2):
+        assert chain.status.startswith(OWN)
+        rigs.change(constraint, mute=True)
+        assert not chain.status.startswith(OWN)
+        rigs.change(constraint, mute=False)
+    assert chain.status.startswith(OWN)
+    tied.constraints.remove(constraint)
+    rigs.updated()
+    assert not chain.status.startswith(OWN)
+    if role == "pole_target":
+        rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+def test_a_rig_with_a_refused_chain_is_read_only_when_its_target_is_free_not_while_that_plays(
+    monkeypatch,
+):
+    ob, target = rigs.make_arm()
+    constraint = target.constraints.new("COPY_LOCATION")
+    constraint.target, constraint.subtarget, constraint.influence = ob, "Bone.1", 0.2
+    rigs.key(target, "location", {1: (0.6, 0.5, 1.2), 9: (0.2, 0.6, 1.0)})
+    rigs.go_to(1)
+    reads = record_calls(monkeypatch, RigState, "read")
+    for frame in range(2, 6):
+        rigs.go_to(frame)
+    rigs.change(target.location, z=1.4)
+    assert not reads
+    assert ob.chain_ik.chains[0].status.startswith(OWN)
+    constraint.mute = True
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.go_to(6))
+    assert len(reads) == 1
 
 
 def tie_by_ik(ob: bpy.types.Object, other: bpy.types.Object) -> None:
