@@ -98,7 +98,7 @@ def is_idle(settings: ChainGroup) -> bool:
 
 def free_name(used: Collection[str], requested: str) -> str:
     """Return the requested name; if it is in use, with a number, which replaces any present one."""
-    stem = re.sub(r"\.\d{3,}$", "", requested) or DEFAULT_NAME
+    used, stem = set(used), re.sub(r"\.\d{3,}$", "", requested) or DEFAULT_NAME
     names = (requested, *(f"{stem}.{number:03d}" for number in range(1, len(used) + 2)))
     return next(name for name in names if name not in used)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
@@ -317,13 +317,30 @@ def _first_bone(settings: ChainGroup) -> str:
 def sync_anchors(armature_object: bpy.types.Object, shown: Collection[int]) -> bool:
     """Keep targets and poles evaluated that are ever hidden; tell whether their anchors change."""
     pairs = all_anchors(armature_object)
-    owners = {anchor.object for _, anchor in pairs}
-    changing = {
+    always_shown = _find_always_shown((anchor for _, anchor in pairs), shown)
+    return anchors.keep_evaluated(armature_object, pairs, always_shown)
+
+
+def anchor_chain(settings: ChainGroup) -> None:
+    """Keep the target and the pole of a changed chain evaluated if they are ever hidden.
+
+    The next update removes anchors that nothing needs any more: if each change read all chains, the
+    time of a script that adds them would grow with the square of their number.
+    """
+    followed, shown = anchors_of(settings), anchors.shown_everywhere()
+    always_shown = _find_always_shown(followed, shown)
+    if any(anchor.object.session_uid not in always_shown for anchor in followed):
+        sync_anchors(owner_of(settings), shown)
+
+
+def _find_always_shown(followed: Iterable[Anchor], shown: Collection[int]) -> set[int]:
+    """Return the session uids of objects in ``shown`` whose visibility is not animated."""
+    return {
         owner.session_uid
-        for owner in owners
-        if not _VISIBILITY.isdisjoint(path for path, _ in animated_paths(owner))
+        for owner in {anchor.object for anchor in followed}
+        if owner.session_uid in shown
+        and _VISIBILITY.isdisjoint(path for path, _ in animated_paths(owner))
     }
-    return anchors.keep_evaluated(armature_object, pairs, set(shown) - changing)
 
 
 def sync_anchors_if_changed(armature_object: bpy.types.Object, update: Update) -> bool:

@@ -19,7 +19,6 @@ from bpy.props import (
 
 from ..core import IKError
 from ..core.solving.sweeps import MOST_SWEEPS
-from ..rig.reading.anchors import shown_everywhere
 from .chains import (
     DEFAULT_NAME,
     EXTENSIBLE,
@@ -29,7 +28,6 @@ from .chains import (
     OVERRIDABLE,
     SHARE,
     make_name_unique,
-    owner_of,
     tag,
 )
 from .choices import (
@@ -47,14 +45,14 @@ from .controls.bodies import set_default_priority
 from .controls.space_names import space_properties
 from .forces import ForceSettings
 from .joints.joint_definitions import JointSettings
-from .records import sync_anchors
+from .records import anchor_chain
 from .renaming import bone_name_keywords
 from .status import residual, status
 from .stored import change_solver, change_stretch, release
 
 
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
-    sync_anchors(owner_of(settings), shown_everywhere())
+    anchor_chain(settings)
     tag(settings, context)
 
 
