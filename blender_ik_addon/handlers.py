@@ -17,6 +17,7 @@ from .properties.renaming import follow_listed
 from .properties.stored import SOURCE
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
+from .rig.reading.animation import held_actions, strips
 from .rig.reading.update import Update, graph_key
 from .rig.tools.overrides import create_setting_groups
 
@@ -30,6 +31,9 @@ _busy_threads: set[int] = set()
 # chains, or so that chains follow their changes. Blender also calls the handlers of updates then.
 _evaluating_results: set[int] = set()
 _evaluating_changes: set[int] = set()
+
+# Threads in which handlers respond to a new frame. Updates inside still list all of its changes.
+_in_new_frame: set[int] = set()
 
 # An update without changes of these types cannot move a target or bone, or change a setting.
 RELEVANT_TYPES: tuple[Literal["OBJECT", "ARMATURE", "ACTION", "SCENE"], ...] = (
@@ -51,15 +55,17 @@ def _update_chains(
     if not scene.chain_ik.use_live or _is_render_underway(scene, depsgraph):
         # Changes are not tracked from now on, so the next solve must read everything again.
         live.memory.graphs.clear()
+        live.follow_animation(Update(scene, depsgraph, is_new_frame))
         return
     if not is_new_frame and not any(
         depsgraph.id_type_updated(id_type=name) for name in RELEVANT_TYPES
     ):
         return
     _busy_threads.add(thread)
+    update = Update(scene, depsgraph, is_new_frame, is_in_new_frame=thread in _in_new_frame)
     start_time = time.perf_counter()
     try:
-        live.update_chains(Update(scene, depsgraph, is_new_frame), SOURCE)
+        live.update_chains(update, SOURCE)
     finally:
         _busy_threads.discard(thread)
     if _LOG.isEnabledFor(logging.DEBUG):
@@ -107,6 +113,7 @@ def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = Non
     handlers = bpy.app.handlers.frame_change_post
     is_first = _move_around_others(handlers, on_frame, after_frame)
     _update_chains(scene, depsgraph, is_new_frame=True)
+    _in_new_frame.add(threading.get_ident())
     if is_first and has_others(handlers):
         # They may read the pose of this frame. Then only their changes remain to evaluate.
         _evaluate(scene, depsgraph, _evaluating_results)
@@ -119,6 +126,7 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = 
     """
     if has_others(bpy.app.handlers.frame_change_post):
         _evaluate(scene, depsgraph, _evaluating_changes)
+    _in_new_frame.discard(threading.get_ident())
 
 
 def _move_around_others(handlers: list[Handler], first: Handler, last: Handler) -> bool:
@@ -161,17 +169,21 @@ def _evaluate(
         evaluating.discard(thread)
 
 
-def _tag_unsolved() -> None:
-    """Tag the rigs that no update has solved yet, in the view layers that are shown."""
+def _tag_unsolved(*, has_loaded: bool = False) -> None:
+    """Tag the rigs that no update has solved yet, in the view layers that are shown.
+
+    Args:
+        has_loaded: Whether a file has just been loaded.
+    """
     windows = [window for manager in bpy.data.window_managers for window in manager.windows]
     shown = [window.view_layer for window in windows]
     if not shown and bpy.context.view_layer is not None:
         shown.append(bpy.context.view_layer)
     for view_layer in shown:
-        _tag_unsolved_in(view_layer)
+        _tag_unsolved_in(view_layer, has_loaded=has_loaded)
 
 
-def _tag_unsolved_in(view_layer: bpy.types.ViewLayer) -> None:
+def _tag_unsolved_in(view_layer: bpy.types.ViewLayer, *, has_loaded: bool) -> None:
     # Without an evaluated graph, the tags below would have no effect.
     view_layer.update()
     solved = {uid for graph in live.memory.graphs.values() for uid in graph.rigs}
@@ -182,6 +194,11 @@ def _tag_unsolved_in(view_layer: bpy.types.ViewLayer) -> None:
         if rig.is_editable:
             sync_anchors(rig, shown)
         rig.update_tag(refresh={"DATA"})
+        # The file holds the poses of chains, not those of strips. Blender itself evaluates all
+        # animation of a loaded file, but no longer after the update above.
+        if has_loaded and any(strips(rig)):
+            for action, _ in held_actions(rig):
+                action.update_tag(refresh={"TIME"})
 
 
 def on_undo(*_arguments: object) -> None:
@@ -199,7 +216,7 @@ def on_load(*_arguments: object) -> None:
     for window_manager in bpy.data.window_managers:
         last_comparison(window_manager).forget()
     live.memory.clear()
-    _tag_unsolved()
+    _tag_unsolved(has_loaded=True)
 
 
 def on_import(context: bpy.types.BlendImportContext, *_arguments: object) -> None:
@@ -233,7 +250,7 @@ _LAST_HANDLERS: dict[str, Handler] = {
 
 
 def _forget() -> None:
-    for threads in (_busy_threads, _evaluating_results, _evaluating_changes):
+    for threads in (_busy_threads, _evaluating_results, _evaluating_changes, _in_new_frame):
         threads.clear()
 
 

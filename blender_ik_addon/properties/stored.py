@@ -9,11 +9,12 @@ import bpy
 from ..core import IKError
 from ..rig.batches.rig_state import Specs
 from ..rig.live import live
+from ..rig.planning.animated_pose import AnimatedPose
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
 from ..rig.reading.refusals import Refused, RigError, library_problem
 from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
-from ..rig.reading.update import Update
+from ..rig.reading.update import Update, shown_graph
 from ..rig.tools import restoring
 from .chains import ChainGroup, chains_of, is_idle, owner_of, tag
 from .records import (
@@ -66,41 +67,50 @@ def _unset_defaults(settings: ChainGroup) -> None:
             settings.property_unset(name)
 
 
-def release(
-    settings: ChainGroup,
-    frame: float | None = None,
-    evaluated: bpy.types.Object | None = None,
-) -> None:
+def release(settings: ChainGroup, update: Update | None = None) -> None:
     """Give the bones of a chain their stored pose back, and forget it.
 
     Args:
         settings: The original settings.
-        frame: The frame at which keyed channels take their values; by default that of the scene.
-        evaluated: As for ``restoring.restore_pose``.
+        update: The update at whose frame animated channels take their values; by default the
+            scene and view layer that are shown.
 
     Raises:
         RigError: If the stored pose cannot be read; nothing is changed then.
     """
     if settings.stored_pose and owner_of(settings).pose is not None:
-        spec, frame = stored_spec(settings), _frame() if frame is None else frame
-        restoring.restore_pose(owner_of(settings), spec, frame, evaluated=evaluated)
+        owner, spec = owner_of(settings), stored_spec(settings)
+        restoring.restore_pose(owner, spec, *_animation_of(owner, update))
         settings.stored_pose = ""
 
 
-def _frame() -> float:
-    """Return the frame, with subframe, at which keyed channels take their values."""
-    scene = bpy.context.scene
-    return scene.frame_current_final if scene is not None else 0.0
+def _animation_of(
+    armature_object: bpy.types.Object, update: Update | None = None
+) -> tuple[float, AnimatedPose]:
+    """Return the present frame, with subframe, and the pose that animation gives an object.
+
+    Args:
+        armature_object: The original object.
+        update: As for ``release``.
+    """
+    uid = armature_object.session_uid
+    if update is not None:
+        return update.frame, live.memory.animated_pose(update.key, uid)
+    scene, view_layer = bpy.context.scene, bpy.context.view_layer
+    if scene is None or view_layer is None:
+        return 0.0, AnimatedPose()
+    animated = live.memory.animated_pose(shown_graph(scene, view_layer), uid)
+    return scene.frame_current_final, animated
 
 
 def change_stretch(settings: ChainGroup, context: bpy.types.Context) -> None:
     """Give the bones of a chain their stored scale back after *Stretch* was switched off."""
     if not settings.use_stretch:
         with suppress(IKError):
-            spec = stored_spec(settings)
+            owner, spec = owner_of(settings), stored_spec(settings)
             has_scale = any(bone.scale for bone in spec.stored_pose)
-            if has_scale and owner_of(settings).pose is not None:
-                restoring.restore_pose(owner_of(settings), spec, _frame(), only="scale")
+            if has_scale and owner.pose is not None:
+                restoring.restore_pose(owner, spec, *_animation_of(owner), only="scale")
                 bones = (bone._replace(scale=()) for bone in spec.stored_pose)
                 settings.stored_pose = text_of_bones(bones)
     tag(settings, context)
@@ -110,12 +120,16 @@ def change_solver(settings: ChainGroup, context: bpy.types.Context) -> None:
     """Give back channels that the new solver does not write: some solvers do not move the body."""
     with suppress(IKError):
         if settings.stored_pose and owner_of(settings).pose is not None:
-            _release_unwritten(settings, _frame())
+            _release_unwritten(settings)
     tag(settings, context)
 
 
 def _release_unwritten(
-    settings: ChainGroup, frame: float, known: Skeleton | None = None, *, may_have_left: bool = True
+    settings: ChainGroup,
+    update: Update | None = None,
+    known: Skeleton | None = None,
+    *,
+    may_have_left: bool = True,
 ) -> bool:
     """Give back stored channels that are not written any more; tell whether there were any.
 
@@ -125,7 +139,7 @@ def _release_unwritten(
 
     Args:
         settings: The original settings.
-        frame: As for ``restoring.restore_pose``.
+        update: As for ``release``.
         known: As for ``restoring.find_unwritten_bones``.
         may_have_left: Whether to look for bones that have left the chain.
     """
@@ -142,8 +156,9 @@ def _release_unwritten(
     idle -= left
     if not (left or idle):
         return False
-    restoring.restore_pose(owner, spec, frame, gone)
-    restoring.restore_pose(owner, spec, frame, idle, only="location")
+    frame, animated = _animation_of(owner, update)
+    restoring.restore_pose(owner, spec, frame, animated, gone)
+    restoring.restore_pose(owner, spec, frame, animated, idle, only="location")
     settings.stored_pose = text_of_bones(
         bone._replace(location=()) if bone.name in idle else bone
         for bone in spec.stored_pose
@@ -212,7 +227,7 @@ def _prepare_chain(
     if is_idle(values):
         if stored:
             live.memory.copy_animated(owner_of(settings), update)
-        release(settings, update.frame, evaluated if update.is_new_frame else None)
+        release(settings, update)
         return bool(stored)
     if not stored:
         store(settings, evaluated)
@@ -221,7 +236,7 @@ def _prepare_chain(
         return False
     known = live.memory.skeleton(update.key, owner_of(settings).session_uid)
     has_left = update.has_new_relations
-    return _release_unwritten(settings, update.frame, known, may_have_left=has_left)
+    return _release_unwritten(settings, update, known, may_have_left=has_left)
 
 
 def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -12,12 +12,19 @@ import numpy as np
 from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases, PosedRig, RootBones, WorldSize, base_key, read_bases, world_sizes
+from ..planning.animated_pose import AnimatedPose
 from ..planning.checks import check_channels, check_pose, is_pose_sound
 from ..planning.joints_of_chain import chain_joints
 from ..planning.live_chain import LiveChain, is_same
 from ..planning.order import HistoryKey, PlannedChain, are_planned_alike
 from ..planning.slide import ChainSlide, chain_slide, check_drivers
-from ..planning.start_channels import VectorName, completed, start_channels, start_vector
+from ..planning.start_channels import (
+    ChannelsName,
+    VectorName,
+    completed,
+    start_channels,
+    start_vector,
+)
 from ..planning.stretch import BoneStretch, ChainStretch, read_stretch
 from ..planning.written_locations import check_moved, located_bones, may_stay_now
 from ..posing.history import History, Memento, add_moment, find_last
@@ -69,10 +76,10 @@ class RigState:
     Attributes:
         object: The original object, not an evaluated one.
         uid: Session uid of the object.
+        animated: The pose that animation gives the object; it outlives this state.
         skeleton: Bones of the object, from the first ``read`` on.
         pose: Pose as last read, rotation channels as last written.
         chain_names: Names of all chains of the object, live or not, in order.
-        animated: Frame, and the pose that Blender's evaluation of that frame gave.
         live_chains: Compiled chains that can be solved.
         bases: Bases of the chains.
         roots: Root bones of the chains; None without chains.
@@ -92,10 +99,10 @@ class RigState:
 
     object: bpy.types.Object
     uid: int
+    animated: AnimatedPose = field(default_factory=AnimatedPose)
     skeleton: Skeleton = field(init=False)
     pose: Pose = field(init=False)
     chain_names: list[str] = field(default_factory=list)
-    animated: tuple[float, Pose] | None = None
     live_chains: list[LiveChain] = field(default_factory=list)
     bases: Bases | None = None
     roots: RootBones | None = None
@@ -131,9 +138,6 @@ class RigState:
         self.chain_names = chain_names
         known, former = (self.skeleton, self.pose) if self.version else (None, None)
         skeleton = compile_skeleton(self.object, known, skeletons)
-        if known is not None and known.names != skeleton.names:
-            # The rows of that pose are other bones.
-            self.animated = None
         if known is not skeleton:
             # Compiled chains refer to the rows of the former skeleton.
             self.skeleton, self.roots, self.live_chains = skeleton, None, []
@@ -250,13 +254,10 @@ class RigState:
             self.unmirrored = find_unmirrored(evaluated) if self.is_mirrored else None
             self.places = b""
         self.version += 1
-        if update.is_new_frame:
-            self.animated = update.frame, self.pose.copy()
 
-    def _animated_at(self, frame: float, name: VectorName | Literal["rotation"]) -> Array | None:
-        """Return channels of all bones as Blender evaluated them at a frame; None if unknown."""
-        known_frame, pose = self.animated or (None, None)
-        return getattr(pose, name) if known_frame == frame else None
+    def _animated_at(self, frame: float, name: ChannelsName) -> Array | None:
+        """Return channels of all bones as NLA strips give them at a frame; None if unknown."""
+        return self.animated.channels(self.skeleton, frame, name)
 
     def without(self, chain: PlannedChain, frame: float, name: VectorName) -> Array:
         """Return scale or location of a chain's bones at a frame without the chain, (k, 3)."""

@@ -13,6 +13,7 @@ from ..batches.batch import SolveSummary
 from ..batches.changes import ChannelChange, note
 from ..batches.resting import RestingChain
 from ..batches.rig_state import RigState, Specs, Store, update_bases
+from ..planning.animated_pose import AnimatedPose
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
@@ -49,6 +50,8 @@ class Memory:
         restored_uids: Session uids of armature objects with bones whose pose chains have restored
             since the last update.
         flushing: Graphs whose animated values Blender copies to the originals.
+        animated: The poses that animation gives armature objects, by graph and session uid. They
+            stay in edit mode and after undo, where Blender shows the poses of chains.
     """
 
     graphs: dict[GraphKey, GraphState] = field(default_factory=dict)
@@ -57,6 +60,7 @@ class Memory:
     followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
     restored_uids: set[int] = field(default_factory=set)
     flushing: set[GraphKey] = field(default_factory=set)
+    animated: dict[tuple[GraphKey, int], AnimatedPose] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -64,10 +68,10 @@ class Memory:
             data.clear()
 
     def clear_except_outcomes(self) -> None:
-        """Forget everything but the outcomes, which stay until the next update of their graph."""
-        outcomes = dict(self.outcomes)
-        self.clear()
-        self.outcomes.update(outcomes)
+        """Forget everything but animated poses, and outcomes until the next update of a graph."""
+        for name, data in vars(self).items():
+            if name not in ("outcomes", "animated"):
+                data.clear()
 
     def restart(self, uid: int) -> None:
         """Forget the outcomes of an armature object's chains, and all graphs with histories.
@@ -93,6 +97,10 @@ class Memory:
         if update.key not in self.flushing and uid not in update.copied_armatures:
             update.copied_armatures.add(uid)
             copy_animated_values(original, original.evaluated_get(update.depsgraph))
+
+    def animated_pose(self, key: GraphKey, uid: int) -> AnimatedPose:
+        """Return the pose that animation gives an armature object in a graph."""
+        return self.animated.setdefault((key, uid), AnimatedPose())
 
     def skeleton(self, key: GraphKey, uid: int) -> Skeleton | None:
         """Return the skeleton of an armature object that a graph has compiled; None without one."""
@@ -171,7 +179,7 @@ def update_chains(update: Update, source: Source) -> None:
     elif graph.is_idle(update):
         return
     # Cached before anything is tagged: Blender adds tagged data to its list.
-    _ = update.posed_armatures
+    _ = update.posed_armatures, update.edited_actions
     world = _read_world(graph, update)
     changed = graph.find_changed_rigs(update)
     if update.is_new_frame and update.tells_of_rigs:
@@ -288,24 +296,26 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, changed: froze
     for candidate in (owner for owner in update.scene.objects if owner.type == "ARMATURE"):
         names, uid = names_of_chains(candidate), candidate.session_uid
         state = known.get(uid)
-        if state is not None and state.chain_names == names:
-            # Blender does not list hidden objects.
-            if uid not in changed and (
-                not update.has_new_relations or _is_posable(candidate, update)
-            ):
-                present[uid] = state
+        same = state if state is not None and state.chain_names == names else None
+        # Blender does not list hidden objects.
+        if same is not None and uid not in changed:
+            if not update.has_new_relations or _is_posable(candidate, update):
+                present[uid] = same
                 continue
+        if names:
+            memory.animated_pose(update.key, uid).refresh(candidate, update)
+        if same is not None:
             is_posed_alone = uid in posed_by_frame and uid not in memory.restored_uids
-            keyed = state.keys_of_pose(update) if is_posed_alone else None
+            keyed = same.keys_of_pose(update) if is_posed_alone else None
             if keyed is not None and _is_posable(candidate, update):
-                present[uid] = state
-                posed.append((state, keyed))
+                present[uid] = same
+                posed.append((same, keyed))
                 continue
         if not names and state is None and uid not in memory.followed:
             continue
         has_prepared |= source.prepare(candidate, update)
         if names and _is_posable(candidate, update):
-            state = state or RigState(candidate, uid)
+            state = state or RigState(candidate, uid, memory.animated_pose(update.key, uid))
             state.object = candidate
             present[uid] = state
             stale.append((state, names))
@@ -331,6 +341,15 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, changed: froze
     return has_prepared
 
 
+def follow_animation(update: Update) -> None:
+    """Keep the animated poses of armature objects true in an update that solves no chain."""
+    if not (update.is_new_frame or update.listed_armatures):
+        return
+    for owner in (owner for owner in update.scene.objects if owner.type == "ARMATURE"):
+        if names_of_chains(owner):
+            memory.animated_pose(update.key, owner.session_uid).refresh(owner, update)
+
+
 def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
     armature = candidate.data
     # While an armature is edited, all objects that share it show its rest pose.
@@ -342,10 +361,7 @@ def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
 def _read_poses_again(level: Level, update: Update) -> bool:
     states = {state.uid: state for batch in level.batches for state in batch.states}.values()
     for state in states:
-        animated = state.animated
         state.read_pose(update)
-        # Chains have written to the pose: only the first read of the frame has animated values.
-        state.animated = animated
     return update_bases([*states])
 
 

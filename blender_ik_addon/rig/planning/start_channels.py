@@ -44,7 +44,7 @@ def start_channels(
         pose: The present pose of its armature object.
         frame: Frame with subframe.
         animated: Rotation channels of all bones after Blender's evaluation of this frame, shape (n,
-            4); None if this frame has not been evaluated.
+            4); None if this frame has not been evaluated, NaN for bones that are new since.
         keys: Keys of the bones; None to find them.
 
     Returns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
@@ -94,6 +94,50 @@ def strips(owner: bpy.types.ID) -> Iterator[bpy.types.NlaStrip]:
     for track in data.nla_tracks if data is not None and data.use_nla else ():
         if not track.mute:
             yield from (strip for strip in track.strips if not strip.mute)
+
+
+class NlaSettings(NamedTuple):
+    """What decides, with the keys of actions, which pose the NLA gives at a frame.
+
+    Attributes:
+        actions: Session uids of the active action and those of all strips.
+        values: Settings of tracks and strips, only to compare.
+    """
+
+    actions: frozenset[int] = frozenset()
+    values: tuple[object, ...] = ()
+
+
+# Blender evaluates the animation again when one of these changes. It does not for the influence of
+# a strip, which counts from the next frame on.
+_STRIP_SETTINGS = (
+    *("action_frame_start", "action_frame_end", "frame_start", "frame_end", "scale", "repeat"),
+    *("blend_in", "blend_out", "blend_type", "extrapolation", "mute", "use_auto_blend"),
+    *("use_animated_influence", "use_animated_time", "use_animated_time_cyclic", "use_reverse"),
+)
+_NLA_SETTINGS = (
+    *("use_nla", "use_tweak_mode"),
+    *("action_blend_type", "action_influence", "action_extrapolation"),
+)
+
+
+def nla_settings(owner: bpy.types.ID) -> NlaSettings:
+    """Return the settings of an ID's NLA; empty without tracks."""
+    data = owner.animation_data
+    if data is None or not data.nla_tracks:
+        return NlaSettings()
+    all_strips = _all_strips(data)
+    holders: list[Any] = [data, *all_strips]
+    actions = [holder.action and holder.action.session_uid for holder in holders]
+    values: list[object] = [getattr(data, name) for name in _NLA_SETTINGS]
+    values += [(track.mute, track.is_solo, len(track.strips)) for track in data.nla_tracks]
+    values += [*actions, *(getattr(holder, "action_slot_handle", 0) for holder in holders)]
+    for strip in all_strips:
+        values += [getattr(strip, name) for name in _STRIP_SETTINGS]
+        for curve in strip.fcurves:
+            names = ("co", "handle_left", "handle_right")
+            values += [read_floats(curve.keyframe_points, name, 2).tobytes() for name in names]
+    return NlaSettings(frozenset([uid for uid in actions if uid is not None]), tuple(values))
 
 
 def strip_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:

@@ -35,12 +35,14 @@ class Update:
         scene: Original scene.
         depsgraph: The graph that has just been evaluated.
         is_new_frame: Whether the evaluation was for a new frame, which resets animated channels.
+        is_in_new_frame: Whether it is an update of a handler that responds to a new frame.
         copied_armatures: Session uids of armature objects with animated values on their originals.
     """
 
     scene: bpy.types.Scene
     depsgraph: bpy.types.Depsgraph
     is_new_frame: bool
+    is_in_new_frame: bool = False
     copied_armatures: set[int] = field(default_factory=set)
 
     @cached_property
@@ -99,6 +101,28 @@ class Update:
                 if not self.is_new_frame or changed.data.session_uid not in self.listed:
                     uids.append(changed.session_uid)
         return frozenset(uids)
+
+    @cached_property
+    def edited_actions(self) -> frozenset[int]:
+        """Session uids of actions with edited keys: Blender has evaluated what they animate.
+
+        To be cached before anything is tagged.
+        """
+        # Blender lists all actions that a new frame plays, in all of its updates.
+        if self.is_new_frame or self.is_in_new_frame:
+            return frozenset()
+        if not self.depsgraph.id_type_updated(id_type="ACTION"):
+            return frozenset()
+        # A plain tag of a script sets all flags, and evaluates no animation.
+        flags = zip(self._flags("shading"), self._flags("transform"), strict=True)
+        pairs = zip(self.depsgraph.updates, flags, strict=True)
+        return frozenset(
+            [
+                change.id.original.session_uid
+                for change, (is_shaded, is_moved) in pairs
+                if is_shaded and not is_moved and isinstance(change.id, bpy.types.Action)
+            ]
+        )
 
     def _flags(self, name: str) -> bytearray:
         """Return a flag of every change: 1 or 0."""

@@ -10,6 +10,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Flags
 from ..live import live
 from ..live.writer import write_property, write_rotation
+from ..planning.animated_pose import AnimatedPose
 from ..planning.checks import check_channels
 from ..planning.known_skeletons import skeleton_of
 from ..planning.slide import slide_axes
@@ -63,37 +64,35 @@ def restore_pose(
     armature_object: bpy.types.Object,
     spec: ChainSpec,
     frame: float,
+    animated: AnimatedPose,
     bone_names: frozenset[str] | None = None,
-    evaluated: bpy.types.Object | None = None,
     only: VectorName | None = None,
 ) -> None:
     """Restore the stored pose of a chain; keyed channels take the values of their F-curves.
 
-    Channels that NLA strips play take the values of the frame's evaluation.
+    Channels that NLA strips play take the values of the animated pose.
 
     Args:
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
         frame: The present frame, with subframe.
+        animated: The pose that NLA strips give, if it is known.
         bone_names: Names of the stored bones to restore; all by default.
-        evaluated: The evaluated object; None if the frame has not been evaluated again.
         only: Restore only locations or only scales; all channels by default.
     """
     skeleton = skeleton_of(armature_object)
     stored = _stored_by_index(skeleton, spec, bone_names)
     if not stored:
         return
-    pose, shown = read_pose(armature_object), None if evaluated is None else read_pose(evaluated)
+    pose = read_pose(armature_object)
     names: tuple[ChannelsName, ...] = (only,) if only else ("scale", "location", "rotation")
     for name in names:
         chosen = {index: bone for index, bone in stored.items() if getattr(bone, name)}
         if not chosen:
             continue
-        animated = None if shown is None else getattr(shown, name)
-        bones = np.array(list(chosen))
-        values = stored_or_keyed(
-            BoneKeys(armature_object), skeleton, pose, chosen, frame, name, animated
-        )
+        played = animated.channels(skeleton, frame, name)
+        bones, keys = np.array(list(chosen)), BoneKeys(armature_object)
+        values = stored_or_keyed(keys, skeleton, pose, chosen, frame, name, played)
         if name == "rotation":
             write_rotation(armature_object, bones, pose.modes[bones], values)
             live.memory.restored_uids.add(armature_object.session_uid)
