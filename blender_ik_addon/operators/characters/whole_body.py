@@ -19,7 +19,10 @@ from ...properties.controls.torso import (
 )
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
+from ...rig.controls.control_spaces import is_keyed
+from ...rig.keying.keys import check_keyable
 from ...rig.planning.known_skeletons import skeleton_of
+from ...rig.reading.spec import Anchor
 from .. import selection
 from ..base import ChainOperator
 from ..controls import choose_control, make_controls
@@ -50,6 +53,9 @@ def make_body(
     """
     hips = hips_of_body(owner, limbs)
     if not has_torso(owner, hips):
+        if kind == "BONE" and is_keyed(Anchor(owner, hips)):
+            # The control is keyed where the hips are.
+            check_keyable(owner)
         (torso,) = make_controls(context, owner, [new_torso(owner, hips, limbs)], kind)
         # Blender must evaluate the new control before it gets a space.
         context.view_layer.update()

@@ -316,12 +316,20 @@ def _connected(ob: bpy.types.Object) -> None:
         hips.parent, hips.use_connect = above, True
 
 
+def _blended(ob: bpy.types.Object) -> None:
+    """Key the hips in an action that is added to what strips play."""
+    ob.name = "human"
+    ob.pose.bones[bodies.HIPS].keyframe_insert("location", frame=3)
+    ob.animation_data.action_blend_type = "ADD"
+
+
 BAD = {
     "flat": (lambda ob: setattr(ob.scale, "x", 0.0), "The armature object has a scale of zero"),
     "without chains": (
         lambda ob: ob.chain_ik.chains.clear(),
         "Select an armature that has a chain",
     ),
+    "blended": (_blended, "The NLA of 'human' blends its action"),
     "connected": (_connected, f"Connected is on for bone '{bodies.HIPS}'"),
 }
 
@@ -334,7 +342,9 @@ def test_a_rig_that_can_be_no_body_is_refused_in_one_sentence_and_nothing_change
     rigs.updated()
     spaces = bodies.spaces_from(human)
     muted = [item.mute for bone in human.pose.bones for item in bone.constraints]
+    bone_count = len(human.data.bones)
     assert refusal(whole_body).startswith(text)
+    assert len(human.data.bones) == bone_count
     assert bodies.spaces_from(human) == spaces
     assert muted == [item.mute for bone in human.pose.bones for item in bone.constraints]
 
