@@ -82,7 +82,7 @@ def test_its_chains_follow_their_targets_and_come_back_when_played_again(make_ex
     assert missed.worst > 0.02
     if name == "arm":
         sentence = scene.faults(scene.EXAMPLES[name], missed)[0]
-        assert sentence.startswith("Arm.L of Arm on frame ")
+        assert sentence.startswith("Arm.L of Arm is ")
 
 
 @pytest.mark.oldest
