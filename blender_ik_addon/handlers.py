@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import logging
 import threading
 import time
@@ -32,8 +33,9 @@ _busy_threads: set[int] = set()
 _evaluating_results: set[int] = set()
 _evaluating_changes: set[int] = set()
 
-# Threads in which handlers respond to a new frame. Updates inside still list all of its changes.
-_in_new_frame: set[int] = set()
+# Count of new frames that handlers respond to, by thread: a handler may set another frame. Updates
+# inside still list all changes of these frames.
+_new_frames: collections.Counter[int] = collections.Counter()
 
 # An update without changes of these types cannot move a target or bone, or change a setting.
 RELEVANT_TYPES: tuple[Literal["OBJECT", "ARMATURE", "ACTION", "SCENE"], ...] = (
@@ -62,7 +64,7 @@ def _update_chains(
     ):
         return
     _busy_threads.add(thread)
-    update = Update(scene, depsgraph, is_new_frame, is_in_new_frame=thread in _in_new_frame)
+    update = Update(scene, depsgraph, is_new_frame, is_in_new_frame=_new_frames[thread] > 0)
     start_time = time.perf_counter()
     try:
         live.update_chains(update, SOURCE)
@@ -113,7 +115,7 @@ def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = Non
     handlers = bpy.app.handlers.frame_change_post
     is_first = _move_around_others(handlers, on_frame, after_frame)
     _update_chains(scene, depsgraph, is_new_frame=True)
-    _in_new_frame.add(threading.get_ident())
+    _new_frames[threading.get_ident()] += 1
     if is_first and has_others(handlers):
         # They may read the pose of this frame. Then only their changes remain to evaluate.
         _evaluate(scene, depsgraph, _evaluating_results)
@@ -124,9 +126,11 @@ def after_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = 
 
     Blender would evaluate them later, without a call of any handler.
     """
-    if has_others(bpy.app.handlers.frame_change_post):
-        _evaluate(scene, depsgraph, _evaluating_changes)
-    _in_new_frame.discard(threading.get_ident())
+    try:
+        if has_others(bpy.app.handlers.frame_change_post):
+            _evaluate(scene, depsgraph, _evaluating_changes)
+    finally:
+        _new_frames[threading.get_ident()] -= 1
 
 
 def _move_around_others(handlers: list[Handler], first: Handler, last: Handler) -> bool:
@@ -250,7 +254,7 @@ _LAST_HANDLERS: dict[str, Handler] = {
 
 
 def _forget() -> None:
-    for threads in (_busy_threads, _evaluating_results, _evaluating_changes, _in_new_frame):
+    for threads in (_busy_threads, _evaluating_results, _evaluating_changes, _new_frames):
         threads.clear()
 
 

@@ -12,6 +12,8 @@ from tests.core.chains import EVERY_SOLVER, start_chain, unit
 from tests.core.limited_rigs import (
     RIGS,
     K,
+    X,
+    about,
     make_rig,
     poles_beside,
     poles_of,
@@ -238,6 +240,23 @@ def test_a_chain_alone_turns_as_in_a_batch(name, aims):
         assert abs(alone.tip_gap - in_batch.tip_gap) <= SAME_GAPS
         assert alone.status == in_batch.status
         assert alone.residual == pytest.approx(in_batch.residual, abs=1e-5 * rig.length)
+
+
+@pytest.mark.parametrize("count", [1, 2 * MAX_CHAINS_IN_FLOATS])
+@pytest.mark.parametrize("aim", ["pole", "tip"])
+def test_a_chain_keeps_its_start_if_a_turn_would_gain_little_alone_as_in_a_batch(aim, count):
+    rig = make_rig([(K.BALL, ((-80, 80),) * 3)] * 3)
+    start = rig.random_pose(make_rng(86), 0.5)
+    points, inner = rig.points(start), rig.points(start)[1:-1].mean(axis=0)
+    chains = rig.with_starts(np.tile(start, (count, 1, 1)))
+    for angle, is_kept in ((0.002, True), (0.02, False)):
+        aims = {"pole_position": np.tile(2.0 * inner, (count, 1)), "pole_angle": angle}
+        if aim == "tip":
+            aims = {"tip_rotation_wxyz": np.tile(about(X, angle), (count, 1))}
+        goals = core.Goals(np.tile(points[-1], (count, 1)), **aims)
+        solved = core.solve_batch(chains, goals, core.SolveOptions(keeps_start=True))
+        turned = np.abs(solved.local_rotations_wxyz - start).max()
+        assert (turned < AGREES) == is_kept, turned
 
 
 @pytest.mark.parametrize("solver", [core.Solver.NEWTON, core.Solver.FABRIK, core.Solver.CCD])

@@ -225,17 +225,17 @@ def compile_tree(
     return tree, posed
 
 
-def find_reaches(tree: KinematicTree, posed: Posed) -> Array:
-    """Return bounds of the distances of effectors from their roots, (2, E, B).
+def bound_reaches(tree: KinematicTree, reaches: Array) -> Array:
+    """Return bounds of the distances of effectors from their roots, (2, E, B), in any pose.
 
-    These are the reaches in a pose. Bones that are not rigid change their lengths as they turn:
-    there the first bound is zero, and the second the reach of bones that are as long as any turn
-    makes them.
+    These are the reaches (2, E, B) in one pose. Bones that are not rigid change their lengths as
+    they turn: there the first bound is zero, and the second the reach of bones that are as long as
+    any turn makes them. Slides are not included.
     """
     topology, joints = tree.topology, tree.joints
-    reaches = measure_paths(topology, posed.heads, posed.tips)
     if joints.is_rigid:
         return reaches
+    bounds = reaches.copy()
     # The greatest stretch of vectors in the axes of bones.
     stretch = np.linalg.norm(joints.offsets.transpose(0, 3, 1, 2), ord=2, axis=(2, 3))
     for bone, parent in enumerate(topology.parents):
@@ -246,9 +246,9 @@ def find_reaches(tree: KinematicTree, posed: Posed) -> Array:
         above, below = list(path[:-1]), list(path[1:])
         longest = (stretch[above] * lengths[below]).sum(axis=0)
         longest += stretch[path[-1]] * ends[effector]
-        bounds = np.zeros_like(longest), longest
-        reaches[:, effector] = np.where(joints.are_rigid, reaches[:, effector], bounds)
-    return reaches
+        ends_of_path = np.zeros_like(longest), longest
+        bounds[:, effector] = np.where(joints.are_rigid, reaches[:, effector], ends_of_path)
+    return bounds
 
 
 def measure_paths(topology: Topology, heads: Array, tips: Array) -> Array:

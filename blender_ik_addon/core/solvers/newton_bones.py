@@ -20,8 +20,6 @@ from .newton_directions import next_damping
 
 Edges = tuple[tuple[int, ...], ...]
 """For each bone, numbers of edges of its joint: 0 about X, 1 about Y, 2 about Z."""
-Multiplier = tuple[Vector, tuple[float, ...]]
-"""The pull on the effector, and those to the aims."""
 
 
 class BendSide(NamedTuple):
@@ -130,6 +128,13 @@ class Lever(NamedTuple):
     blocked: tuple[Vector, ...]
     edges: tuple[tuple[int, Vector], ...]
     gradients: tuple[Vector, ...] = ()
+
+
+class _Pulls(NamedTuple):
+    """The multipliers of a step: a pull on the effector, and one to each aim."""
+
+    effector: Vector
+    aims: tuple[float, ...]
 
 
 class _Errors(NamedTuple):
@@ -256,12 +261,12 @@ def _find_step(levers: list[Lever], active: Edges, errors: _Errors) -> tuple[lis
     has_edges = any(lever.edges for lever in levers)
     for _ in range(newton_joints.MAX_ACTIVE_SET_PASSES):
         held = [_hold_edges(lever, edges) for lever, edges in zip(levers, active, strict=True)]
-        multiplier = _solve(held, errors)
-        moves = [_turn_lever(lever, multiplier) for lever in held]
+        pulls = _solve(held, errors)
+        moves = [_turn_lever(lever, pulls) for lever in held]
         following = active
         if has_edges:
             following = tuple(
-                _find_active(*row, multiplier) for row in zip(levers, active, moves, strict=True)
+                _find_active(*row, pulls) for row in zip(levers, active, moves, strict=True)
             )
         if following == active:
             break
@@ -284,10 +289,10 @@ def _hold_edges(lever: Lever, active: tuple[int, ...]) -> Lever:
     return lever._replace(blocked=blocked)
 
 
-def _turn_lever(lever: Lever, multiplier: Multiplier) -> Vector:
+def _turn_lever(lever: Lever, pulls: _Pulls) -> Vector:
     """Return the turn that a pull on the effector, and pulls to the aims, make."""
-    pull = cross(lever.arm, multiplier[0])
-    for gradient, aim_pull in zip(lever.gradients, multiplier[1], strict=True):
+    pull = cross(lever.arm, pulls.effector)
+    for gradient, aim_pull in zip(lever.gradients, pulls.aims, strict=True):
         pull = add(pull, scale(gradient, aim_pull))
     return _project_to_axes(lever, pull)
 
@@ -298,12 +303,12 @@ def _project_to_axes(lever: Lever, turn: Vector) -> Vector:
 
 
 def _find_active(
-    lever: Lever, held: tuple[int, ...], move: Vector, multiplier: Multiplier
+    lever: Lever, held: tuple[int, ...], move: Vector, pulls: _Pulls
 ) -> tuple[int, ...]:
     """Return the active edges of the next pass, as ``newton_joints``."""
     if not lever.edges:
         return ()
-    pull = _turn_lever(lever, multiplier)
+    pull = _turn_lever(lever, pulls)
     presses, crosses = -LEAST_LEAVING, LEAST_LEAVING
     return tuple(
         edge
@@ -312,7 +317,7 @@ def _find_active(
     )
 
 
-def _solve(levers: list[Lever], errors: _Errors) -> Multiplier:
+def _solve(levers: list[Lever], errors: _Errors) -> _Pulls:
     """Return the pulls that cancel the errors of a step, with damping as in ``newton_joints``."""
     xx = yy = zz = xy = xz = yz = 0.0
     for lever in levers:
@@ -336,7 +341,7 @@ def _solve(levers: list[Lever], errors: _Errors) -> Multiplier:
     added = max(trace / 3.0 * errors.damping, minimum)
     if not squares:
         system = xx + added, xy, xz, yy + added, yz, zz + added
-        return matrices.solve_positive(system, errors.to_target), ()
+        return _Pulls(matrices.solve_positive(system, errors.to_target), ())
     if errors.tip_rows:
         squares[-3:] = [sum(squares[-3:]) / 3.0] * 3
     for row, square in enumerate(squares):
@@ -344,7 +349,7 @@ def _solve(levers: list[Lever], errors: _Errors) -> Multiplier:
     aimed = [(*coupling, *line) for coupling, line in zip(couplings, block, strict=True)]
     lower = (xx + added,), (xy, yy + added), (xz, yz, zz + added), *aimed
     x, y, z, *aim_pulls = matrices.solve_definite(lower, (*errors.to_target, *errors.to_aims))
-    return (x, y, z), tuple(aim_pulls)
+    return _Pulls((x, y, z), tuple(aim_pulls))
 
 
 def _couple_aims(levers: list[Lever], count: int) -> tuple[list[Vector], list[list[float]]]:

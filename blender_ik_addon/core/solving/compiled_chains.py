@@ -17,8 +17,8 @@ from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.kinematic_tree import (
     KinematicTree,
+    bound_reaches,
     compile_tree,
-    find_reaches,
     measure_paths,
 )
 from ..kinematics.posed import Posed, State
@@ -192,9 +192,18 @@ class CompiledChains:
         return self._posed_tree[1]
 
     @compile_once
+    def start_reaches(self) -> Array:
+        """Least and greatest distances of effectors from their roots, shape (2, E, B).
+
+        They hold for bones that are as long as in the start poses.
+        """
+        posed = self.start_posed
+        return measure_paths(self.topology, posed.heads, posed.tips)
+
+    @compile_once
     def reaches(self) -> Array:
         """Bounds of the distances of effectors from their roots, shape (2, E, B)."""
-        return find_reaches(self.tree, self.start_posed)
+        return bound_reaches(self.tree, self.start_reaches)
 
     @compile_once
     def limbs(self) -> Limbs:

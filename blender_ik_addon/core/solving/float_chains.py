@@ -7,6 +7,7 @@ first steps and further ones. So a pose does not depend on which of the two has 
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from ..algebra.arithmetic import FLOATS, Array, Counts
 from ..algebra.chains_first import chains_last
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import ZERO, add, cross, norm, reject, scale, subtract
+from ..algebra.vectors import ZERO, Vector, add, cross, norm, reject, scale, subtract
 from ..kinematics.aims import MIN_BULGE_SHARE
 from ..kinematics.bend_plane import plan_bend
 from ..kinematics.bones import Targets
@@ -48,6 +49,7 @@ from .joint_run import (
     ARRIVAL_TOLERANCE,
     MAX_AIM_ITERATIONS,
     MAX_NEWTON_ITERATIONS,
+    MIN_MOVE_GAIN,
 )
 from .restarts import SIDE_TOLERANCE
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_bones
@@ -60,8 +62,8 @@ TURNING = replace(joint_run.TURNING, step=newton_bones.step)
 class FloatChain(NamedTuple):
     """A chain with joints in floats: its start pose, bones, and their start state inside ranges.
 
-    Also what it bends from, in the units of the bones, the rotations that joints count from, and
-    the rotation of the last bone in the start pose, which may be outside of ranges.
+    Also the start that it bends from, in the units of the bones, the rotations that joints count
+    from, and the rotation of the last bone in the start pose, which may be outside of ranges.
     """
 
     start: StartPose
@@ -139,7 +141,7 @@ def solve_joints_in_floats(
     has_aims = tasks[0].pole is not None or tasks[0].tip is not None
     if has_aims and options.orient_weight < 1.0:
         return [], [(np.arange(len(chains)), None)]
-    trials = [_try_in_floats(*inputs, options.solver) for inputs in zip(chains, tasks, strict=True)]
+    trials = [_try_in_floats(*inputs, options) for inputs in zip(chains, tasks, strict=True)]
     arrived, warm, cold = (
         np.array([row for row, trial in enumerate(trials) if trial.use is use], dtype=np.int64)
         for use in _Use
@@ -179,11 +181,11 @@ def _pose(chain: FloatChain, task: Task, trial: _Trial) -> SolvedChain:
     )
 
 
-def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
+def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Trial:
     """Bend or sweep a chain toward its target, to the side of its pole, and turn its tip."""
     start, reach, tip = chain.start, chain.bones.chain.reach, _find_tip_turn(chain, task)
     task, is_beyond, shift = _soften(start, task)
-    full_task, state, used, is_swept = task, chain.start_state, 0, solver in SWEPT
+    full_task, state, used, is_swept = task, chain.start_state, 0, options.solver in SWEPT
     distance = norm(FLOATS, task.target)
     is_too_far = distance >= reach * (1.0 - REACH_TOLERANCE)
     if distance > reach:
@@ -197,14 +199,14 @@ def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
             is_straight(start, stays_near=task.stays_near) and offset < LINE_OFFSET * start.reach
         ):
             return _Trial(state, used, _Use.NOTHING)
-        state, used = _sweep(chain, task, solver)
+        state, used = _sweep(chain, task, options.solver)
     elif is_off_target:
         state = newton_bones.clamp_state(chain.bones, bend_in_floats(chain.bend_start, full_task))
     side = None if task.pole is None else _find_side(start, task)
+    aimed = chain.bones._replace(side=side, tip=tip)
     if has_aims := side is not None or tip is not None:
-        aimed = chain.bones._replace(side=side, tip=tip)
-        state, used, is_unturned = _aim(aimed, task, state, used, is_off_target=is_off_target)
-        if is_unturned:
+        state, used, needs_arrays = _aim(aimed, task, state, used, is_off_target=is_off_target)
+        if needs_arrays:
             return _Trial(state, used, _Use.NOTHING)
     gap = state.find_error(task.target)
     if is_too_far and gap > accepted:
@@ -215,9 +217,26 @@ def _try_in_floats(chain: FloatChain, task: Task, solver: Solver) -> _Trial:
         if state.find_error(task.target) > accepted:
             # If aims lead to no solution, start again in arrays, which also search without them.
             return _Trial(warm_start, used, _Use.NOTHING if has_aims else _Use.WARM_START)
+    if options.keeps_start:
+        state = _keep_start(aimed, chain.start_state, state, task.target, accepted)
     is_past_side = side is not None and abs(side.measure(state.pose.points)[0]) > SIDE_TOLERANCE
     use = _Use.WARM_START if is_past_side and chain.can_swivel else _Use.SOLUTION
     return _Trial(state, used, use, is_too_far or is_beyond, shift)
+
+
+def _keep_start(
+    aimed: JointedBones, start: BonesState, state: BonesState, target: Vector, accepted: float
+) -> BonesState:
+    """Return the start of a chain if the solved pose is not better, as ``keep_starts``."""
+    bones = aimed.weigh(AIM_WEIGHTS[-1] * aimed.chain.reach)
+
+    def find_merit(pose: BonesState) -> float:
+        past = bones.restate(pose).past_aims
+        gap: float = norm(FLOATS, subtract(target, pose.pose.points[-1]))
+        return max(gap, accepted) + math.hypot(*past)
+
+    gain = find_merit(start) - find_merit(state)
+    return start if gain <= MIN_MOVE_GAIN * aimed.chain.reach else state
 
 
 def _soften(start: StartPose, task: Task) -> tuple[Task, bool, float | None]:
@@ -279,7 +298,7 @@ def _aim(
 
     Return the state, the iterations used, and whether arrays would go on with the turn of a tip.
     """
-    reach, is_unturned = bones.chain.reach, False
+    reach, needs_arrays = bones.chain.reach, False
     for weight, most in zip(AIM_WEIGHTS, MAX_AIM_ITERATIONS, strict=True):
         aimed = bones.weigh(weight * reach)
         tolerance = min(task.tolerance, AIM_TOLERANCE * weight * reach)
@@ -288,7 +307,7 @@ def _aim(
         aim_task, state = replace(task, tolerance=tolerance), aimed.restate(state)
         state, used = _iterate(aimed, aim_task, state, used, cap)
         is_unmet = state.find_error(task.target) > tolerance
-        is_unturned = is_unmet and is_aimed and bones.tip is not None
-        if is_unturned or not is_unmet:
+        needs_arrays = is_unmet and is_aimed and bones.tip is not None
+        if needs_arrays or not is_unmet:
             break
-    return bones._replace(side=None, tip=None).restate(state), used, is_unturned
+    return bones._replace(side=None, tip=None).restate(state), used, needs_arrays

@@ -220,7 +220,7 @@ def _find_soft_reach(
     """
     tips, room, tip_rotation = np.zeros((1, 3, 1)), chains.tree.slide_room, goals.tip_rotation_wxyz
     if chains.is_tree:
-        return *chains.reaches, tips
+        return *chains.start_reaches, tips
     lengths = chains.start.lengths
     if room is not None:
         # A slide lengthens the segment before its bone; that of the root bone, the way from the
@@ -342,7 +342,7 @@ def _record(
         # Soft distances have moved targets, but not what is in reach.
         shift, distance = shift * unit, distance + shift
     is_stretched, is_too_far, is_too_near = _judge_reach(
-        run.tree, targets, posed, distance, residuals / unit
+        run.tree, targets, posed, (distance, residuals / unit), is_held
     )
     # With iterations left, it is limits, locks or other effectors that stop the joints.
     is_done = used < options.iterations
@@ -376,12 +376,22 @@ def _record(
 
 
 def _judge_reach(
-    tree: KinematicTree, targets: MeasuredTargets, posed: Posed, distance: Array, residual: Array
+    tree: KinematicTree,
+    targets: MeasuredTargets,
+    posed: Posed,
+    gaps: tuple[Array, Array],
+    is_held: Flags,
 ) -> tuple[Flags, Flags, Flags]:
-    """Return which effectors are stretched toward their targets, and which of these lie too far.
+    """Return which effectors are stretched, which targets are too far, and which too near.
 
-    Also which lie too near. Shapes are (E, B), distances to targets and residuals in units.
+    Args:
+        tree: The chains or trees.
+        targets: Their targets.
+        posed: Their solved poses.
+        gaps: Distances from roots to targets, and residuals, in units, shape (E, B) each.
+        is_held: Which effectors limits hold back, shape (E, B).
     """
+    distance, residual = gaps
     most, is_too_far = targets.max_reach, targets.is_too_far
     lack = distance - most
     is_stretched = (lack > 0.0) & (np.abs(residual - lack) <= STRETCHED * most)
@@ -390,8 +400,10 @@ def _judge_reach(
     # Turns change the lengths of these bones: what counts is the reach in the pose.
     least, most = measure_paths(tree.topology, posed.heads, posed.tips)
     span = norm(posed.tips - posed.heads[[path[0] for path in tree.topology.paths]])
-    is_straight = ~tree.joints.are_rigid & (span >= (1.0 - STRETCHED) * most)
-    return is_stretched | is_straight, is_too_far | is_straight, distance < least
+    is_rigid = tree.joints.are_rigid
+    is_straight = ~(is_rigid | is_held) & (span >= (1.0 - STRETCHED) * most)
+    is_too_near = distance < np.where(is_rigid, targets.min_reach, least)
+    return is_stretched | is_straight, is_too_far | is_straight, is_too_near
 
 
 def _find_holds(run: Run, state: State) -> tuple[Flags, Flags | None]:

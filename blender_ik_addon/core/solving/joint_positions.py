@@ -28,7 +28,7 @@ from .bend_starts import bend_as_free, nudge_states
 from .compiled_chains import CompiledChains
 from .float_chains import WarmStart
 from .iteration import RUN_IN_ITERATIONS
-from .joint_run import AIM_WEIGHTS, Run
+from .joint_run import AIM_WEIGHTS, MIN_MOVE_GAIN, Run
 from .restarts import SIDE_TOLERANCE, restart
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
 
@@ -39,10 +39,6 @@ STOP_AT_ARRIVAL = (Solver.NEWTON, Solver.TWO_BONE)
 RESTARTS, SIDE_RESTARTS = (64, 4), (12, 6)
 # Share of the reach: a smaller gain is rounding. A hundred times more: slow targets cause steps.
 ROUNDING_GAIN = 1e-11
-# Share of the reach that a pose has to gain where chains start from their own last pose. Ten times
-# more, and chains at their limits follow slow targets in visible steps; ten times less, and
-# iterations that creep along limits go on at each solve.
-MIN_MOVE_GAIN = 1e-5
 # Share of the energy that a pose may save instead, where forces act.
 MIN_ENERGY_SAVING = 1e-4
 

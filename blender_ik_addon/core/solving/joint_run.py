@@ -36,6 +36,10 @@ ARRIVAL_TOLERANCE = 1e-7
 # Share of the reach: of two poses that do not arrive, a new one has to be nearer by this to replace
 # the present one. With less, poses would jump.
 MIN_RESTART_GAIN = 0.01
+# Share of the reach that a pose has to gain where chains start from their own last pose. Ten times
+# more, and chains at their limits follow slow targets in visible steps; ten times less, and
+# iterations that creep along limits go on at each solve.
+MIN_MOVE_GAIN = 1e-5
 # Share of the error, and iterations: NEWTON takes off a tenth of the errors within a few
 # iterations, near full reach too. Of a hundred targets within reach one to three take longer.
 # Errors that fall more slowly are left to a few steps with the curvature of the effectors' paths.

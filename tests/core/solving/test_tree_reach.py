@@ -5,7 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, Goals, Solver, solve, solve_batch
+from blender_ik_addon.core import (
+    Chains,
+    Goal,
+    Goals,
+    JointKind,
+    Joints,
+    SolveOptions,
+    Solver,
+    Status,
+    Topology,
+    solve,
+    solve_batch,
+)
 from tests.core.chains import side_of, unit
 from tests.core.limited_rigs import matrix, quaternion
 from tests.core.tree_rigs import LIMITED, TREES, TreeRig, heads_of, make_tree, options_for, tips_of
@@ -202,3 +214,17 @@ def test_tips_take_the_goal_rotations(is_free: bool) -> None:
         assert np.abs(np.array(gaps) - solution.tip_gap).max() < 1e-6
         met.append(max(gaps) < 1e-3)
     assert np.mean(met) >= (1.0 if is_free else 0.8)
+
+
+def test_below_uneven_scale_a_soft_limb_does_not_straighten():
+    """Bones may be longer in other directions; a limb is straight where it is."""
+    straight = np.array([(0.0, length, 0.0) for length in (0.0, 1.0, 2.0, 2.0, 3.0, 3.0)])
+    for scale in (1.0, 3.0):
+        offsets = np.tile(np.eye(3), (1, 4, 1, 1))
+        offsets[0, 0] = np.diag((scale, 1.0, 1.0))
+        joints = Joints((JointKind.BALL,) * 4, offsets, np.tile((1.0, 0.0, 0.0, 0.0), (1, 4, 1)))
+        trees = Chains(straight[None], joints=joints, topology=Topology((-1, 0, 1, 1), (2, 3)))
+        goals = Goals(np.array([[(0.02, 3.0, 0.0), (-0.02, 3.0, 0.0)]]))
+        (solved,) = solve_batch(trees, goals, SolveOptions(soft_distance=0.4))
+        assert set(solved.statuses) == {Status.SOFTENED}
+        assert solved.joint_positions[-1, 1] == pytest.approx(2.853, abs=1e-3)

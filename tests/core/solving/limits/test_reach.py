@@ -62,6 +62,15 @@ def test_bones_that_turns_lengthen_reach_what_they_reach_in_other_poses(solver):
     assert set(far.statuses) <= {Status.EXTENDED, Status.LIMITED}
 
 
+def test_a_straight_chain_below_uneven_scale_that_limits_hold_back_says_so():
+    rig = make_rig([(K.BALL, ((-20, 20),) * 3), (K.FIXED, ())])
+    rig.offsets[0] = np.diag((1.2, 1.0, 1.0))
+    goals = Goals(np.array([[1.6, 0.6, 0.0]]))
+    assert solve_batch(rig.chains(1), goals, rig.options(Solver.NEWTON)).statuses == (
+        Status.LIMITED,
+    )
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_knee_that_rests_bent_the_wrong_way_misses_none_of_400(solver):
     rig, rng = knee(), make_rng(13)
