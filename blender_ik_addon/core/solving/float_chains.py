@@ -91,13 +91,17 @@ class _Use(enum.Enum):
 
 
 class _Trial(NamedTuple):
-    """A state, the iterations used, its use, whether the target is too far, and its soft shift."""
+    """A state, the iterations used, its use, and what the outcome says.
+
+    That is whether the target is too far, its soft shift, and the radians left to a tip's goal.
+    """
 
     state: BonesState
     iterations: int
     use: _Use
     is_too_far: bool = False
     soft_shift: float | None = None
+    tip_gap: float = 0.0
 
 
 def compile_in_floats(
@@ -169,16 +173,8 @@ def _pose(chain: FloatChain, task: Task, trial: _Trial) -> SolvedChain:
     outcome = measure_outcome(m, start, task, joints[-1], *is_out, soft_shift=trial.soft_shift)
     zeros = zip(chain.zero, trial.state.pose.rotations, strict=True)
     turned = [quaternions.multiply(zero, turn) for zero, turn in zeros]
-    tip = _find_tip_turn(chain, task)
-    return SolvedChain(
-        np.array(joints),
-        quaternions.IDENTITY,
-        outcome[0],
-        trial.iterations,
-        outcome[1],
-        turned,
-        0.0 if tip is None else norm(m, tip.measure(trial.state.pose.orientations[-1])),
-    )
+    solved = outcome[0], trial.iterations, outcome[1], turned, trial.tip_gap
+    return SolvedChain(np.array(joints), quaternions.IDENTITY, *solved)
 
 
 def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Trial:
@@ -221,7 +217,8 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
         state = _keep_start(aimed, chain.start_state, state, task.target, accepted)
     is_past_side = side is not None and abs(side.measure(state.pose.points)[0]) > SIDE_TOLERANCE
     use = _Use.WARM_START if is_past_side and chain.can_swivel else _Use.SOLUTION
-    return _Trial(state, used, use, is_too_far or is_beyond, shift)
+    tip_gap = 0.0 if tip is None else norm(FLOATS, tip.measure(state.pose.orientations[-1]))
+    return _Trial(state, used, use, is_too_far or is_beyond, shift, tip_gap)
 
 
 def _keep_start(
