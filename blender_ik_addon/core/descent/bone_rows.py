@@ -50,7 +50,6 @@ class BoneRows(Rows):
         self._aims = tree.aims
         if tree.aims is not None and len(self._heads) == 1:
             self._aims = tree.aims.take(np.zeros(2, dtype=np.int64))
-        self._last_posed: tuple[PosedRows, Posed] | None = None
 
     def pose(self, turn: Array, place: Array | None = None) -> PosedRows:
         """Return the poses of bones with turns of the joints.
@@ -124,15 +123,12 @@ class BoneRows(Rows):
         return np.concatenate((jacobian, slopes.reshape(*slopes.shape[:2], -1)), axis=1)
 
     def _posed(self, posed: PosedRows) -> Posed:
-        """Return the poses as aims take them; the last ones are cached."""
-        if self._last_posed is None or self._last_posed[0] is not posed:
-            arrays = [posed.points, posed.frames, posed.turn_matrices, posed.inverse]
-            if len(posed.turn) == 1:
-                arrays = [np.concatenate((array, array)) for array in arrays]
-            points, frames, matrices, inverse = map(chains_last, arrays)
-            rows = Posed(frames, matrices, points, self.tree.joints.is_rigid, inverse)
-            self._last_posed = posed, rows
-        return self._last_posed[1]
+        """Return the poses as aims take them."""
+        arrays = [posed.points, posed.frames, posed.turn_matrices, posed.inverse]
+        if len(posed.turn) == 1:
+            arrays = [np.concatenate((array, array)) for array in arrays]
+        points, frames, matrices, inverse = map(chains_last, arrays)
+        return Posed(frames, matrices, points, self.tree.joints.is_rigid, inverse)
 
     def _trees_first(self, aimed: Array) -> Array:
         """Return arrays (..., B) of aims with the trees first."""

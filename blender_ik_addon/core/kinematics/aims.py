@@ -32,7 +32,6 @@ class Bulges(NamedTuple):
     """The bulges of P limbs from their chords, shapes (P, 3, B).
 
     Attributes:
-        posed: Pose of the bones.
         root: Roots of the limbs.
         chord: Unit directions from the roots to the targets.
         sides: Goal directions of the bulges, and those across them and the chords, (P, 2, 3, B).
@@ -41,7 +40,6 @@ class Bulges(NamedTuple):
         inverse_square: One by the sum of their squares, zero for limbs without a side, (P, B).
     """
 
-    posed: Posed
     root: Array
     chord: Array
     sides: Array
@@ -73,6 +71,7 @@ class Limbs(Rows):
         topology: Hierarchy of the bones.
         bones: Bones of each limb, two or more.
         effectors: The effector of each limb.
+        root: Roots of the limbs, shape (P, 3, B).
         chord: Unit directions from the limbs' roots to effectors, (P, 3, B).
         side: Directions to which the limbs bend, shape (P, 3, B).
         reach: Reaches of the limbs, shape (P, B).
@@ -82,6 +81,7 @@ class Limbs(Rows):
     topology: Topology
     bones: tuple[tuple[int, ...], ...]
     effectors: tuple[int, ...]
+    root: Array
     chord: Array
     side: Array
     reach: Array
@@ -95,6 +95,7 @@ class Limbs(Rows):
             self.topology,
             tuple(self.bones[row] for row in rows),
             tuple(self.effectors[row] for row in rows),
+            self.root[rows],
             self.chord[rows],
             self.side[rows],
             self.reach[rows],
@@ -156,6 +157,7 @@ def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
         topology,
         tuple(bones),
         tuple(effectors),
+        np.reshape([posed.heads[limb[0]] for limb in bones], shape),
         np.reshape([start.chord for start in starts], shape),
         np.reshape([start.side for start in starts], shape),
         np.reshape([start.reach * start.unit for start in starts], (shape[0], shape[2])),
@@ -183,23 +185,20 @@ class Poles(Rows):
     keeps_start: bool = False
 
     def measure(self, posed: Posed) -> Bulges:
-        """Return the bulges of limbs from their chords; the last result is cached."""
-        cached: Bulges | None = self.__dict__.get("_measured")
-        if cached is not None and cached.posed is posed:
-            return cached
-        heads, bones = posed.heads, self.limbs.bones
-        root = heads[[limb[0] for limb in bones]]
-        if cached is not None and np.array_equal(cached.root, root):
-            # Roots of limbs without a parent bone never move.
-            chord, sides = cached.chord, cached.sides
-        else:
-            chord, sides = self._find_frames(root)
-        offset = np.einsum("pn,nib->pib", self.limbs.middles, heads)
+        """Return the bulges of limbs from their chords."""
+        heads, limbs = posed.heads, self.limbs
+        root = heads[[limb[0] for limb in limbs.bones]]
+        is_at_start = np.array_equal(root, limbs.root)
+        chord, sides = self._start_frames if is_at_start else self._find_frames(root)
+        offset = np.einsum("pn,nib->pib", limbs.middles, heads)
         components = np.einsum("psib,pib->psb", sides, offset)
         inverse_square = self._invert(dot(components, components))
-        bulges = Bulges(posed, root, chord, sides, offset, components, inverse_square)
-        self.__dict__["_measured"] = bulges
-        return bulges
+        return Bulges(root, chord, sides, offset, components, inverse_square)
+
+    @cached_property
+    def _start_frames(self) -> tuple[Array, Array]:
+        """The same as ``_find_frames`` of the start poses: most limbs' roots never move."""
+        return self._find_frames(self.limbs.root)
 
     def _find_frames(self, root: Array) -> tuple[Array, Array]:
         """Return the chords of limbs, (P, 3, B), and their sides as in ``Bulges``."""
