@@ -79,15 +79,6 @@ def _make_task(
     return task
 
 
-def make_float_task(goal: Goal, options: SolveOptions) -> Task:
-    """Return the task of one chain, in floats."""
-    columns = _list_columns(goal, options)
-    return _make_task(
-        options,
-        *[value.tolist() if isinstance(value, np.ndarray) else value for value in columns],
-    )
-
-
 def make_float_tasks(goals: Goals, options: SolveOptions, count: int) -> Iterator[Task]:
     """Yield the tasks of ``count`` chains, in floats."""
     columns = [

@@ -41,7 +41,7 @@ from ..solvers.newton_bones import BendSide, BonesState, JointedBones, TipTurn
 from ..solvers.newton_directions import FIRST_DAMPING
 from . import joint_run
 from .bend_starts import LINE_OFFSET, BendStart, FloatBendStart, bend_in_floats, is_straight
-from .free_chains import SolvedChain, join_solved, measure_outcome
+from .free_chains import SolvedChain, join_solved, measure_outcome, record_solved
 from .iteration import Progress, Work, iterate
 from .joint_run import (
     AIM_TOLERANCE,
@@ -154,7 +154,7 @@ def solve_joints_in_floats(
     open_rows: list[tuple[Counts, WarmStart | None]] = []
     if arrived.size:
         poses = [_pose(chains[row], tasks[row], trials[row]) for row in arrived]
-        solved.append((arrived, join_solved(poses)))
+        solved.append((arrived, record_solved(join_solved(poses))))
     if warm.size:
         turns = [trials[row].state.pose.rotations for row in warm]
         used = np.array([trials[row].iterations for row in warm])

@@ -69,17 +69,18 @@ class SolvedChain(NamedTuple):
         residual: Distance from the effector to the target.
         iterations: Iterations used.
         code: Outcome, an index into ``STATUSES``.
-        local: Local rotations wxyz of a chain with joints; None without joints.
+        local: Local rotations wxyz of a chain with joints, of B chains an array (B, n, 4); None
+            without joints.
         tip_gap: Radians between the last bone of a chain with joints and its goal.
     """
 
     joints: Array
-    rotation: Quaternion
+    rotation: Quaternion | Array
     residual: Number
     iterations: Number
     code: Number
-    local: list[Quaternion] | None = None
-    tip_gap: float = 0.0
+    local: Any = None
+    tip_gap: Number = 0.0
 
 
 def pose_chain(
@@ -139,20 +140,35 @@ def measure_outcome(
     return residual, name_outcome(m, residual, accepted, is_too_far, is_too_near, short=soft_shift)
 
 
-def join_solved(chains: Sequence[SolvedChain], tips: Array | None = None) -> Solutions:
-    """Return the solutions of chains that were solved one by one, with turned tips (B, 4)."""
-    local = None if chains[0].local is None else np.array([chain.local for chain in chains])
+def join_solved(chains: Sequence[SolvedChain]) -> SolvedChain:
+    """Return chains that were solved one by one, in floats, as arrays."""
+    joints, rotation, *numbers, local, gap = zip(*chains, strict=True)
+    has_joints = local[0] is not None
+    return SolvedChain(
+        np.array(joints).transpose(1, 2, 0),
+        np.array(rotation).T,
+        *map(np.array, numbers),
+        *((np.array(local), np.array(gap)) if has_joints else ()),
+    )
+
+
+def record_solved(solved: SolvedChain, tips: Array | None = None) -> Solutions:
+    """Return the solutions of chains in arrays, with turned tips (B, 4)."""
+    count, local = solved.joints.shape[-1], solved.local
+    rotation = np.empty((count, 4))
+    for axis, number in enumerate(solved.rotation):
+        rotation[:, axis] = number
     return Solutions(
-        joint_positions=np.array([chain.joints for chain in chains]),
-        chain_rotation_wxyz=np.array([chain.rotation for chain in chains]),
+        joint_positions=solved.joints.transpose(2, 0, 1),
+        chain_rotation_wxyz=rotation,
         tip_rotation_wxyz=tips,
-        residual=np.array([chain.residual for chain in chains]),
-        iterations=np.array([chain.iterations for chain in chains], dtype=np.int64),
-        status_code=np.array([chain.code for chain in chains], dtype=np.int8),
+        residual=solved.residual,
+        iterations=np.zeros(count, dtype=np.int64) + solved.iterations,
+        status_code=solved.code,
         local_rotations_wxyz=local,
         slides=None if local is None else np.zeros(local.shape[:2]),
         holds=None if local is None else np.zeros(local[..., 1:].shape, dtype=np.bool_),
-        tip_gap=0.0 if local is None else np.array([chain.tip_gap for chain in chains]),
+        tip_gap=solved.tip_gap,
     )
 
 

@@ -12,7 +12,7 @@ from ..algebra.nested import repeat_single
 from ..algebra.quaternions import IDENTITY
 from ..algebra.rotation import conjugate, multiply, power
 from ..kinematics.compiled_bones import compile_bones
-from ..kinematics.task import accept_distance, make_array_task, make_float_task, make_float_tasks
+from ..kinematics.task import accept_distance, make_array_task, make_float_tasks
 from ..model.chains import Chain, Chains
 from ..model.errors import InvalidGoalError, SolverMismatchError
 from ..model.goals import Goal, Goals
@@ -23,7 +23,7 @@ from ..model.status import BLENDED, EXTENDED, REACHED
 from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
-from .free_chains import FLOAT_SOLVERS, join_solved, pose_chain
+from .free_chains import FLOAT_SOLVERS, SolvedChain, join_solved, pose_chain, record_solved
 from .joint_chains import solve_joints
 
 
@@ -43,28 +43,7 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
         SolverMismatchError: If TWO_BONE gets a chain of more or fewer than two segments (a tip bone
             that takes the target's rotation does not count).
     """
-    options = options or SolveOptions()
-    _check_goals(chain, goal)
-    has_tip = goal.tip_rotation_wxyz is not None and options.orient_weight > 0.0
-    compiled = compile_chains(chain)
-    if (
-        chain.joints is not None
-        or chain.topology is not None
-        or options.solver not in FLOAT_SOLVERS
-        or (has_tip and options.orient_weight < 1.0)
-    ):
-        return solve_batch(compiled.chains, goal.as_batch(), options)[0]
-    stem = compiled.float_stems[0] if has_tip else None
-    task = make_float_task(goal, options)
-    pose = pose_chain(FLOATS, compiled.float_starts[0], stem, task, options)
-    return Solution(
-        pose.joints,
-        np.array(pose.rotation),
-        goal.tip_rotation_wxyz if has_tip else None,
-        pose.residual,
-        pose.iterations,
-        pose.code,
-    )
+    return solve_batch(compile_chains(chain).chains, goal.as_batch(), options)[0]
 
 
 def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = None) -> Solutions:
@@ -130,7 +109,7 @@ def _solve_in_floats(
     stems = compiled.float_stems if has_tips else (None,) * count
     inputs = zip(compiled.float_starts, stems, make_float_tasks(goals, options, count), strict=True)
     poses = [pose_chain(FLOATS, start, stem, task, options) for start, stem, task in inputs]
-    return join_solved(poses, goals.tip_rotation_wxyz if has_tips else None)
+    return record_solved(join_solved(poses), goals.tip_rotation_wxyz if has_tips else None)
 
 
 def _solve_in_arrays(
@@ -140,14 +119,7 @@ def _solve_in_arrays(
     count, compiled = len(chains), compile_chains(chains)
     stem, task = compiled.stem if has_tips else None, make_array_task(goals, options, count)
     pose = pose_chain(ARRAYS, compiled.start, stem, task, options)
-    return Solutions(
-        pose.joints.transpose(2, 0, 1),
-        np.array([np.broadcast_to(x, count) for x in pose.rotation]).T,
-        goals.tip_rotation_wxyz if has_tips else None,
-        pose.residual,
-        np.zeros(count, dtype=np.int64) + pose.iterations,
-        pose.code,
-    )
+    return record_solved(pose, goals.tip_rotation_wxyz if has_tips else None)
 
 
 def _solve_weighted(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
@@ -196,19 +168,9 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         tip, goal = ((points - pose.root) / pose.unit for points in (start[:, -1].T, targets.T))
         points, turns = drag_joints(drag, bones, compiled.clamped_start, tip, goal)
         dragged, local = points * pose.unit + pose.root, compiled.tree.joints.to_rotations(turns)
-    joints = dragged.transpose(2, 0, 1)
     residuals = norm(dragged[-1 if options.lead is Lead.TIP else 0] - targets.T)
     size = np.abs(start).max(axis=(1, 2))
     accepted = accept_distance(ARRAYS, options.tolerance, size, tuple(targets.T))
-    return Solutions(
-        joint_positions=joints,
-        chain_rotation_wxyz=np.tile(IDENTITY, (len(chains), 1)),
-        tip_rotation_wxyz=None,
-        residual=residuals,
-        iterations=np.zeros(len(chains), dtype=np.int64),
-        status_code=np.where(
-            residuals <= accepted, REACHED, EXTENDED if options.use_anchor else BLENDED
-        ),
-        local_rotations_wxyz=local,
-        slides=None if local is None else np.zeros(local.shape[:2]),
-    )
+    missed = EXTENDED if options.use_anchor else BLENDED
+    codes = np.where(residuals <= accepted, REACHED, missed)
+    return record_solved(SolvedChain(dragged, IDENTITY, residuals, 0, codes, local))
