@@ -203,12 +203,35 @@ def bend_as_free(run: BendStart, task: Task) -> Array:
     lengths = start.lengths[:, None, :]
     before = arrays.rotate(turns.to_matrices(whole), np.diff(start.points, axis=0) / lengths)
     bones = turns.multiply(turns.between(before, np.diff(free.points, axis=0) / lengths), whole)
-    # Turn of each bone relative to its parent, along the axes of the start pose.
+    return _turn_bones(run.joints, run.turn, run.inner, bones)
+
+
+def lay_straight(tree: KinematicTree, state: State, target: Array) -> State:
+    """Return the states of chains whose bones all swing to the line to their targets (3, B)."""
+    posed = state.posed
+    segments, line = np.diff(posed.points, axis=0), target / np.maximum(norm(target), MIN_LENGTH)
+    lengths = norm(segments)[:, None]
+    ways = np.where(lengths > MIN_LENGTH, segments / np.maximum(lengths, MIN_LENGTH), line)
+    bones = turns.between(ways, np.broadcast_to(line, ways.shape))
+    turned = _turn_bones(tree.joints, state.turn, arrays.invert(posed.turn_axes), bones)
+    return tree.clamp_state(turned, state.slide)
+
+
+def _turn_bones(joints: CompiledJoints, turn: Array, inner: Array, bones: Array) -> Array:
+    """Return the turns (n, 4, B), whatever their ranges, after each bone has turned.
+
+    Args:
+        joints: The joints.
+        turn: Their turns before, shape (n, 4, B).
+        inner: Matrices from rotation vectors to the frame of each joint, shape (n, 3, 3, B).
+        bones: Rotations of the bones, shape (n, 4, B).
+    """
+    # Turn of each bone relative to its parent, along the axes of the pose before.
     moved = bones.copy()
     moved[1:] = turns.multiply(turns.conjugate(bones[:-1]), bones[1:])
-    local = np.einsum("nijb,njb->nib", run.inner, turns.to_vectors(moved))
-    turned = turns.multiply(turns.from_vectors(local), run.turn)
-    return joint_limits.keep_hinge_angles(run.joints.kinds, turned)
+    local = np.einsum("nijb,njb->nib", inner, turns.to_vectors(moved))
+    turned = turns.multiply(turns.from_vectors(local), turn)
+    return joint_limits.keep_hinge_angles(joints.kinds, turned)
 
 
 def bend_in_floats(run: FloatBendStart, task: Task) -> list[Quaternion]:

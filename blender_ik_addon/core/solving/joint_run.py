@@ -12,9 +12,11 @@ from ..algebra.nested import Rows, are_all
 from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import State
+from ..kinematics.task import REACH_TOLERANCE
 from ..solvers import newton_joints
 from ..solvers.newton_directions import FIRST_DAMPING
 from ..solvers.weighted_least_squares import compromise
+from .bend_starts import lay_straight
 from .iteration import Method, Work, is_stalled, iterate_states, make_stall_test
 
 # Weights of a radian of orientation, or of the bend's side, beside the chain's length: first one
@@ -148,9 +150,22 @@ class Run(Rows):
         flags = self.is_open(state) if flags is None else flags
         if not flags.any():
             return state, used
+        state = self._straighten(state, flags)
         caps = np.where(flags, np.minimum(self.iterations, used + MAX_NEWTON_ITERATIONS), used)
         work = Work(self.tree, self.target, self.tolerance, caps)
         return iterate_states(NEWTON, work, state, used, np.full(len(used), FIRST_DAMPING))
+
+    def _straighten(self, state: State, flags: Flags) -> State:
+        """Return flagged chains whose targets are at full reach, straight where limits allow it.
+
+        NEWTON halves what is left of a bend at each step there.
+        """
+        is_at_reach = norm(self.target[:3]) >= self.tree.reach * (1.0 - REACH_TOLERANCE)
+        if not self.is_chain or not (flags & is_at_reach).any():
+            return state
+        straight = lay_straight(self.tree, state, self.target)
+        is_there = self.find_errors(straight) <= self.tolerance
+        return straight.choose(flags & is_at_reach & is_there, state)
 
     def minimise_errors(
         self, state: State, used: Counts, flags: Flags | None = None, aims: Aims | None = None

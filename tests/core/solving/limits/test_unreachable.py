@@ -7,7 +7,7 @@ from blender_ik_addon import core
 from blender_ik_addon.core.model.status import LIMITED
 from tests.core.chains import ITERATIVE, SOLVERS, random_direction, unit
 from tests.core.equilibrium.energies import make_forces
-from tests.core.limited_rigs import RIGS, K, X, Y, Z, make_rig
+from tests.core.limited_rigs import RIGS, K, X, Y, Z, about, make_rig
 from tests.helpers import angles_between, make_rng
 
 pytestmark = pytest.mark.slow
@@ -80,6 +80,19 @@ def test_straight_ahead_and_too_far_is_extended(solver):
     solution = core.solve(rig.chain(), core.Goal(target), core.SolveOptions(solver))
     assert solution.status is core.Status.EXTENDED
     assert solution.residual == pytest.approx(3.0, abs=0.01)
+
+
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("axis", [X, Y, Z])
+def test_too_far_a_chain_that_turns_its_tip_is_straight_without_further_steps(solver, axis):
+    """Steps of NEWTON only halve the rest of a bend: they were sixty more."""
+    rig = make_rig([(K.BALL, ((-40, 40),) * 3)] * 4)
+    target = 7.0 * unit(np.array([0.1 * axis, 1.0, 0.1]))
+    goal = core.Goal(target, tip_rotation_wxyz=about(axis, 0.8))
+    solution = core.solve(rig.chain(), goal, core.SolveOptions(solver))
+    assert solution.status is core.Status.EXTENDED
+    assert solution.residual == pytest.approx(3.0, abs=1e-12)
+    assert solution.iterations <= 50
 
 
 def test_joints_that_have_no_room_at_all_stay_where_they_are():
