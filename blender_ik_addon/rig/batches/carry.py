@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Array
+from ...core.algebra.arithmetic import Array, Indices
 from ..planning.live_chain import LiveChain
 from ..planning.order import PlannedChain, Point
 from ..reading import spaces
@@ -97,6 +97,11 @@ Carried = tuple[tuple[int, bool], ...]
 """Bones that are written, or below a written one, parents first, and whether their heads stay."""
 
 
+def pose_bones(state: RigState, bones: Indices) -> None:
+    """Pose bones of an armature object by their channels, under their parents."""
+    _Group([state], (), tuple([(bone, False) for bone in bones.tolist()])).update()
+
+
 def _find_carried(
     skeleton: Skeleton, roots: Collection[int], written: Mapping[int, bool]
 ) -> Carried:
@@ -129,8 +134,9 @@ class _Group:
         self._generations = [
             (rows, above[rows], skeleton.frames.take(self._bones[rows])) for rows in generations
         ]
-        self._roots = np.array([root for root in roots if int(skeleton.parents[root]) in bones])
-        self._of_roots = np.array([row_of[int(skeleton.parents[root])] for root in self._roots])
+        below = [(root, int(skeleton.parents[root])) for root in roots]
+        below = [(root, row_of[parent]) for root, parent in below if parent in bones]
+        self._roots, self._of_roots = np.array(below, dtype=np.int64).reshape(-1, 2).T
         self._offsets = skeleton.offsets[self._bones, :3, :3]
         self._all_bones = np.concatenate((self._bones, self._roots))
         self._poses: dict[int, Pose] = {}

@@ -109,12 +109,14 @@ class ClipBones:
         return self._notes.location[:, self.rows(bones)].astype(np.float64)
 
     def _pose(self, bone: int, above: Array) -> Array:
-        """Return the pose matrices (F, 3, 3) of a bone under pose matrices of its parent."""
+        """Return the pose matrices (F, 3, 3) of a bone under those (F, 4, 4) of its parent."""
         row = self._row_of[bone]
         channels = self._notes.channels[:, row].astype(np.float64)
         local = matrices_of(channels, np.full(len(channels), self._modes[row]))
         scale = self._notes.scale[:, row].astype(np.float64)
-        return pose_under(self._skeleton, bone, above, local, scale)
+        rest = self._skeleton.frames.take(np.array([bone]))
+        frames = spaces.parent_frames(above[:, None, :3, :3], rest)
+        return spaces.pose_from_local(frames, local[:, None], scale[:, None])[:, 0]
 
     def _is_parent_moved(self, bone: int) -> Flags:
         """Return whether a bone's parent has moved, shape (F,)."""
@@ -130,18 +132,3 @@ class ClipBones:
             heads = self._find_heads(bone)[is_moved]
             self.matrices[is_moved, row, :3, 3] = spaces.transform_point(above, heads)
         self.is_moved[:, row] |= is_moved
-
-
-def pose_under(skeleton: Skeleton, bone: int, above: Array, local: Array, scale: Array) -> Array:
-    """Return F pose matrices of a bone under those of its parent, shape (F, 3, 3).
-
-    Args:
-        skeleton: The bones of the armature.
-        bone: Index of the bone.
-        above: Pose matrices of its parent, shape (F, 4, 4).
-        local: Local rotations of the bone, shape (F, 3, 3).
-        scale: Scale channels of the bone, shape (F, 3).
-    """
-    rest = skeleton.frames.take(np.array([bone]))
-    frames = spaces.parent_frames(above[:, None, :3, :3], rest)
-    return spaces.pose_from_local(frames, local[:, None], scale[:, None])[:, 0]

@@ -13,12 +13,12 @@ import numpy as np
 
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
+from ..batches.carry import pose_bones
 from ..batches.rig_state import Specs
-from ..clips.clip_bones import pose_under
 from ..planning.checks import check_scale
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import joints_in
-from ..reading.channels import Pose, matrices_of, read_pose
+from ..reading.channels import Pose, read_pose
 from ..reading.refusals import RigError
 from ..reading.skeleton import fingerprint
 from ..reading.spaces import transform_point
@@ -135,7 +135,7 @@ def solve(compared: ComparisonChain, solver: Solver, *, use_finish: bool) -> Att
     world = WorldMatrices(compared.update.depsgraph)
     trial = build_trial(compared, solver, use_finish=use_finish)
     milliseconds = measure_quickest(lambda: trial.solve(world), trial.start_again)
-    _pose_bones(trial)
+    pose_bones(trial.state, trial.driven.bones)
     outcome, pose = trial.outcome(), trial.state.pose
     said = outcome_in_words(outcome, length_unit(compared.update.scene))
     return Attempt(
@@ -173,21 +173,8 @@ def _find_home(trial: Trial, frame: float) -> Pose:
     """Return the pose of a trial with the locations of bones without its chain."""
     chain, state = trial.live_chain, trial.state
     state.pose.note("location", chain.plan.written, state.without(chain, frame, "location"))
-    _pose_bones(trial)
+    pose_bones(state, trial.driven.bones)
     return state.pose
-
-
-def _pose_bones(trial: Trial) -> None:
-    """Pose the bones of a trial by their channels, under their parents."""
-    skeleton, pose = trial.driven.skeleton, trial.state.pose
-    rotations = matrices_of(pose.rotation, pose.modes)
-    for bone in trial.driven.bones.tolist():
-        parent, row = int(skeleton.parents[bone]), np.array([bone])
-        above = np.eye(4) if parent < 0 else pose.matrices[parent]
-        turned = pose_under(skeleton, bone, above[None], rotations[row], pose.scale[row])
-        head = skeleton.heads(row, pose.location[row])
-        pose.matrices[bone, :3, :3] = turned[0]
-        pose.matrices[bone, :3, 3] = transform_point(above, head)[0]
 
 
 def measure_quickest(work: Callable[[], object], prepare: Callable[[], object]) -> float:
