@@ -8,7 +8,7 @@ from typing import cast
 import bpy
 from bpy.props import IntProperty
 
-from ..properties.chains import ChainGroup, owner_of, set_values
+from ..properties.chains import ChainGroup, copy_settings, owner_of
 from ..properties.compared.compare_solvers import compare_solvers
 from ..properties.compared.comparison_results import last_comparison, mark_of
 from ..rig.comparing.comparing import CONTENDERS, Attempt
@@ -65,14 +65,13 @@ class POSE_OT_chain_ik_compare_use(ChainOperator):
 
     def act(self, context: bpy.types.Context) -> set[str]:
         comparison = last_comparison(context.window_manager)
-        if self.index >= len(comparison.solvers) or not comparison.solvers[self.index].solver:
+        row = comparison.solvers[self.index] if self.index < len(comparison.solvers) else None
+        if row is None or not row.solver:
             return self.refuse(
                 "Blender's IK constraint is not a solver of chains: press Convert Chains to"
                 " replace the chain with it."
             )
-        set_values(
-            cast(ChainGroup, comparison.chain), comparison.solvers[self.index].solver_settings
-        )
+        copy_settings(row, cast(ChainGroup, comparison.chain), row.setting_names)
         return {"FINISHED"}
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from typing import cast
 
 import bpy
-import numpy as np
-import numpy.typing as npt
 from bpy.props import (
     BoolProperty,
     CollectionProperty,
@@ -20,13 +18,11 @@ from bpy.props import (
 )
 
 from ...rig.comparing.comparing import CONTENDERS, Attempt
-from ...rig.reading.channels import read_integers
+from ...rig.reading.channels import Channels, read_floats, read_integers
 from ..chains import ChainGroup, chain_key, chains_of
-from ..choices import SOLVERS
+from ..choices import SOLVERS, uses
 
 _NAMES = {identifier: name for identifier, name, _ in SOLVERS} | {"": "Blender's constraint"}
-SWEEP_SOLVERS = ("FABRIK", "CCD")
-JointPositions = npt.NDArray[np.float32]
 
 
 class ComparedPoint(bpy.types.PropertyGroup):
@@ -67,20 +63,17 @@ class ComparedSolver(bpy.types.PropertyGroup):
         return bool(self.joints)
 
     @property
-    def solver_settings(self) -> dict[str, object]:
-        """The values of the settings that give a chain this solver, by name."""
-        finish = {"use_finish": bool(self.use_finish)} if self.solver in SWEEP_SOLVERS else {}
-        return {"solver": str(self.solver), **finish}
+    def setting_names(self) -> tuple[str, ...]:
+        """The names of its settings that give a chain this solver."""
+        return ("solver", "use_finish") if uses(self, "use_finish") else ("solver",)
 
     def is_in_use(self, settings: ChainGroup) -> bool:
         """Tell whether this is the present solver of a chain."""
-        return all(getattr(settings, name) == value for name, value in self.solver_settings.items())
+        return all(getattr(settings, name) == getattr(self, name) for name in self.setting_names)
 
-    def ghost(self) -> JointPositions:
+    def ghost(self) -> Channels:
         """Return the joints of its pose, world space, shape (m + 1, 3)."""
-        buffer = np.empty(3 * len(self.joints), dtype=np.float32)
-        self.joints.foreach_get("co", buffer)
-        return buffer.reshape(-1, 3)
+        return read_floats(self.joints, "co", 3).reshape(-1, 3)
 
 
 def mark_of(settings: ChainGroup) -> str:
@@ -137,8 +130,8 @@ class ComparedChain(bpy.types.PropertyGroup):
         for (solver, use_finish), attempt in zip(CONTENDERS, attempts, strict=True):
             row = self.solvers.add()
             row.solver, row.use_finish = "" if solver is None else solver.value, use_finish
-            name, is_swept = _NAMES[row.solver], row.solver in SWEEP_SOLVERS
-            row.name = f"{name} and Newton" if is_swept and use_finish else name
+            name, is_finished = _NAMES[row.solver], use_finish and uses(row, "use_finish")
+            row.name = f"{name} and Newton" if is_finished else name
             row.status, row.residual, row.iterations, row.milliseconds, joints = attempt
             for joint in joints.tolist():
                 row.joints.add().co = joint
