@@ -10,9 +10,9 @@ import numpy as np
 from mathutils import Vector
 
 from ..preferences.colours import width_of
-from . import ghosts
 from .batches import (
     OUTLINE_SHARE,
+    THIN_SHARE,
     draw_lines,
     draw_scene,
     find_rim,
@@ -23,6 +23,7 @@ from .batches import (
 from .colours import Colours, read_colours
 from .dots import draw_dots, make_shader
 from .gathering import find_view, gather
+from .ghosts import gather_ghosts
 from .overlay_cache import cache, is_on
 from .strokes import Strokes
 from .viewport_labels import draw_words
@@ -30,6 +31,8 @@ from .viewport_labels import draw_words
 # Maximum number of cached views. It exceeds the number of viewports, because each colour that a
 # user tries makes a new view.
 MAX_VIEWS = 32
+# Diameter of a ghost's dot, in line widths.
+GHOST_DOT = 3.0
 # Blender's handles of the callbacks, needed to remove them.
 _handles: list[Any] = []
 
@@ -92,24 +95,51 @@ def draw_on_screen() -> None:
     if content is None:
         return
     cache.last_drawn = None
-    drawn, colours, joint_size = content
+    _draw_dots_and_words(context, *content, is_spread=False)
+
+
+def draw_ghosts_in_scene() -> None:
+    """Draw the lines of ghosts."""
+    context, strokes = bpy.context, gather_ghosts(bpy.context)
+    if strokes is not None:
+        gpu.state.blend_set("ALPHA")
+        gpu.state.depth_test_set("NONE")
+        # The width is that of thin lines; the chosen ghost is wider.
+        width = width_of(context, "ghost_width") / THIN_SHARE
+        draw_scene(upload(strokes), _size(context), width)
+        gpu.state.blend_set("NONE")
+
+
+def draw_ghosts_on_screen() -> None:
+    """Draw the dots of ghosts, and the names of their solvers."""
+    context, strokes = bpy.context, gather_ghosts(bpy.context)
+    if strokes is not None:
+        colours, width = read_colours(context), width_of(context, "ghost_width")
+        _draw_dots_and_words(context, upload(strokes), colours, GHOST_DOT * width, is_spread=True)
+
+
+def _draw_dots_and_words(
+    context: bpy.types.Context, drawn: Strokes, colours: Colours, size: float, *, is_spread: bool
+) -> None:
+    """Draw dots, of a size in pixels, and words of uploaded strokes; see ``draw_words``."""
     matrix = context.region_data.perspective_matrix
     # The scale is zero in background mode.
     scale = context.preferences.system.ui_scale or 1.0
     gpu.state.blend_set("ALPHA")
     if drawn.dots.batch is not None:
-        draw_dots(drawn.dots.batch, matrix, joint_size, scale, colours.back)
+        draw_dots(drawn.dots.batch, matrix, size, scale, colours.back)
     if drawn.words:
-        draw_words(drawn.words, np.array(matrix), _size(context), scale, colours.plate)
+        view = np.array(matrix), _size(context), scale
+        draw_words(drawn.words, *view, colours.plate, is_spread=is_spread)
     gpu.state.blend_set("NONE")
 
 
 def register() -> None:
     """Add the draw callbacks."""
     add = bpy.types.SpaceView3D.draw_handler_add
-    for draw in (draw_in_scene, ghosts.draw_in_scene):
+    for draw in (draw_in_scene, draw_ghosts_in_scene):
         _handles.append(add(draw, (), "WINDOW", "POST_VIEW"))
-    for draw in (draw_on_screen, ghosts.draw_on_screen):
+    for draw in (draw_on_screen, draw_ghosts_on_screen):
         _handles.append(add(draw, (), "WINDOW", "POST_PIXEL"))
 
 

@@ -18,6 +18,12 @@ from .strokes import Pieces, Word
 # scale of 1.
 TEXT_SIZE, TEXT_OFFSET, PLATE_MARGIN = 12.0, 6.0, 4.0
 FONT = 0
+# Height of a line of text, pixels at an interface scale of 1.
+LINE_HEIGHT = 21.0
+# Two texts on one line may overlap if their left ends are nearer than this, in line heights.
+LABEL_WIDTH = 12.0
+PlacedText = tuple[str, Rgba, float, float]
+"""A text, its colour, left end and lower edge, pixels."""
 # The two triangles of a rectangle: indices of x and y into left, low, right and top.
 CORNERS = np.array(((0, 1), (2, 1), (2, 3), (0, 1), (2, 3), (0, 3)))
 
@@ -37,7 +43,13 @@ def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int
 
 
 def draw_words(
-    words: Sequence[Word], matrix: Array, size: tuple[int, int], scale: float, plate: Rgba
+    words: Sequence[Word],
+    matrix: Array,
+    size: tuple[int, int],
+    scale: float,
+    plate: Rgba,
+    *,
+    is_spread: bool,
 ) -> None:
     """Write words on plates beside their places, inside the region.
 
@@ -47,11 +59,12 @@ def draw_words(
         size: Of the region, pixels.
         scale: Interface scale.
         plate: Colour of the plates; all colours of chains are legible on it.
+        is_spread: Whether words that would overlap are written below each other.
     """
     places = find_pixels(np.array([word.place for word in words]), matrix, size)
     blf.size(FONT, TEXT_SIZE * scale)
     around = (TEXT_OFFSET + PLATE_MARGIN) * scale
-    visible: list[tuple[str, Rgba, float, float]] = []
+    visible: list[PlacedText] = []
     for word, (x, y) in zip(words, places.tolist(), strict=True):
         if not (0.0 <= x <= size[0] and 0.0 <= y <= size[1]):
             continue
@@ -61,18 +74,28 @@ def draw_words(
         if low + height + around > size[1]:
             low = y - around - height
         visible.append((word.text, word.colour, left, low))
-    write(visible, scale, plate)
+    _write(spread(visible, LINE_HEIGHT * scale) if is_spread else visible, scale, plate)
 
 
-def write(texts: Sequence[tuple[str, Rgba, float, float]], scale: float, plate: Rgba) -> None:
-    """Write texts on plates.
+def spread(texts: Sequence[PlacedText], line: float) -> list[PlacedText]:
+    """Return texts that do not overlap: one that would moves below the texts before it.
 
     Args:
-        texts: Tuples of a text, its colour, left end and lower edge, pixels.
-        scale: Interface scale.
-        plate: Colour of plates.
+        texts: Texts that may overlap.
+        line: Height of a line, pixels.
     """
-    blf.size(FONT, TEXT_SIZE * scale)
+    placed: list[PlacedText] = []
+    for text, colour, x, y in texts:
+        while near := [
+            b for *_, a, b in placed if abs(x - a) < LABEL_WIDTH * line and abs(y - b) < line
+        ]:
+            y = min(near) - line
+        placed.append((text, colour, x, y))
+    return placed
+
+
+def _write(texts: Sequence[PlacedText], scale: float, plate: Rgba) -> None:
+    """Write texts of the present size on plates."""
     margin = PLATE_MARGIN * scale
     plates = []
     for text, _, left, low in texts:

@@ -141,7 +141,7 @@ def solve(compared: ComparisonChain, solver: Solver, *, use_finish: bool) -> Att
     return Attempt(
         f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said,
         outcome.residual,
-        -1 if outcome.iterations is None else outcome.iterations,
+        outcome.iterations,
         milliseconds,
         transform_point(pose.world, joints_in(trial.live_chain.plan, pose.matrices)),
     )

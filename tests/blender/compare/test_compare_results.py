@@ -11,7 +11,9 @@ import pytest
 
 from blender_ik_addon.operators.bake import POSE_OT_chain_ik_bake
 from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
-from blender_ik_addon.overlay import ghosts
+from blender_ik_addon.overlay import viewport, viewport_labels
+from blender_ik_addon.overlay.ghosts import gather_ghosts
+from blender_ik_addon.overlay.strokes import Strokes
 from blender_ik_addon.rig.comparing.comparing import CONTENDERS
 from blender_ik_addon.rig.reading.refusals import RigError
 from blender_ik_addon.translations import translate_into
@@ -177,48 +179,61 @@ def test_the_status_bar_counts_what_is_done() -> None:
     assert text == "Comparar solucionadores  |  Esc: parar  |  solucionador 3 de 9"
 
 
-def drawn_ghosts() -> list[ghosts.Ghost]:
-    return ghosts.find_ghosts(bpy.context)
+def drawn_ghosts() -> Strokes:
+    return gather_ghosts(bpy.context) or Strokes()
+
+
+def names() -> list[str]:
+    return [word.text for word in drawn_ghosts().words]
 
 
 def test_each_solved_pose_is_drawn_in_a_separate_colour_and_the_chosen_one_is_marked():
     rig = limb("tail")
-    assert drawn_ghosts() == []
+    assert gather_ghosts(bpy.context) is None
     rows = compare_all(rig.ob)
     solved = [name for name, row in rows.items() if row.is_solved]
     assert "Two-Bone" not in solved
     bpy.context.window_manager.chain_ik.active_index = [*rows].index("CCD")
     shown = drawn_ghosts()
-    assert [ghost.name for ghost in shown] == solved
-    assert len({ghost.colour for ghost in shown}) == len(shown)
-    assert [ghost.name for ghost in shown if ghost.is_chosen] == ["CCD"]
-    for ghost in shown:
-        np.testing.assert_array_equal(ghost.joints, joints_of(rows[ghost.name]).astype(np.float32))
-    (newton,) = (ghost.joints for ghost in shown if ghost.name == "Newton")
-    np.testing.assert_allclose(newton, rig.joints(), atol=1e-4)
+    assert names() == solved
+    colours = {word.text: word.colour for word in shown.words}
+    assert len({*colours.values()}) == len(solved)
+    joints = {name: joints_of(rows[name]).astype(np.float32) for name in solved}
+    for word in shown.words:
+        assert word.place == tuple(joints[word.text][-1])
+    # The chosen one is wide, and drawn over the others.
+    ordered = sorted(solved, key="CCD".__eq__)
+    assert shown.dots.colours == [colours[name] for name in ordered]
+    assert shown.thin.colours + shown.thick.colours == shown.dots.colours
+    assert shown.thick.colours == [colours["CCD"]]
+    lines = [*shown.thin.points, *shown.thick.points]
+    for name, dots, ends in zip(ordered, shown.dots.points, lines, strict=True):
+        np.testing.assert_array_equal(dots, joints[name])
+        np.testing.assert_array_equal(ends.reshape(-1, 2, 3), [*pairwise(joints[name])])
+    np.testing.assert_allclose(joints["Newton"], rig.joints(), atol=1e-4)
 
 
 def test_ghosts_stay_whatever_chain_and_armature_are_called_until_they_are_switched_off():
     ob, _ = rigs.make_arm()
     compare_all(ob)
-    before = len(drawn_ghosts())
+    before = len(names())
     ob.chain_ik.chains[0].name, ob.name = "Other", "Another Rig"
-    assert len(drawn_ghosts()) == before > 0
+    assert len(names()) == before > 0
     with in_viewport():
         bpy.context.space_data.overlay.show_overlays = False
-        assert not drawn_ghosts()
+        assert not names()
     settings = bpy.context.window_manager.chain_ik
     settings.show_ghosts = False
-    assert not drawn_ghosts()
+    assert not names()
     settings.show_ghosts = True
-    assert len(drawn_ghosts()) == before
+    assert len(names()) == before
     bpy.ops.pose.chain_ik_compare_clear()
-    assert not drawn_ghosts()
+    assert not names()
 
 
 def pixels(
-    in_scene: Callable[[], None] = ghosts.draw_in_scene,
-    on_screen: Callable[[], None] = ghosts.draw_on_screen,
+    in_scene: Callable[[], None] = viewport.draw_ghosts_in_scene,
+    on_screen: Callable[[], None] = viewport.draw_ghosts_on_screen,
 ) -> Pixels:
     """Return the drawn pixels of ghosts; a deprecation warning of Blender fails."""
     with warnings.catch_warnings():
@@ -235,8 +250,8 @@ def test_lines_are_drawn_between_joints_and_dots_at_joints():
     for row in (row for name, row in compare_all(limb("tail").ob).items() if name != "Newton"):
         row.joints.clear()
     with in_viewport():
-        (ghost,) = drawn_ghosts()
-        joints, colour = ghost.joints, np.array(ghost.colour[:3])
+        drawn = drawn_ghosts().dots
+        (joints,), colour = drawn.points, np.array(drawn.colours[0][:3])
         lines, dots = pixels(on_screen=lambda: None), pixels(in_scene=lambda: None)
         for i, (start, end) in enumerate(pairwise(joints)):
             for image, point in ((lines, 0.5 * (start + end)), (dots, start)):
@@ -252,7 +267,12 @@ def test_lines_are_drawn_between_joints_and_dots_at_joints():
 
 def test_names_that_would_overlap_are_placed_below_each_other():
     places = [(10.0, 50.0), (12.0, 50.3), (11.0, 49.9), (400.0, 50.0), (10.0, 20.0)]
-    spread = ghosts.spread_names(places, 16.0)
+    texts = [
+        (name, (1.0, 1.0, 1.0, 1.0), *place) for name, place in zip("ABCDE", places, strict=True)
+    ]
+    placed = viewport_labels.spread(texts, 16.0)
+    assert [text for text, *_ in placed] == [*"ABCDE"]
+    spread = [(x, y) for *_, x, y in placed]
     assert spread[0] == places[0]
     assert spread[3] == places[3]
     assert [x for x, _ in spread] == [x for x, _ in places]
