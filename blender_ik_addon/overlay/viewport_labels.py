@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import blf
 import gpu
 import numpy as np
-import numpy.typing as npt
 
 from ..core.algebra.arithmetic import Array
+from ..rig.reading.spaces import find_pixels
 from .batches import AREA_SHADER, make_batch
 from .colours import Rgba
 from .strokes import Pieces, Word
@@ -26,20 +26,6 @@ PlacedText = tuple[str, Rgba, float, float]
 """A text, its colour, left end and lower edge, pixels."""
 # The two triangles of a rectangle: indices of x and y into left, low, right and top.
 CORNERS = np.array(((0, 1), (2, 1), (2, 3), (0, 1), (2, 3), (0, 3)))
-
-
-def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int, int]) -> Array:
-    """Return the pixels of points (p, 3), shape (p, 2); NaN for points behind the eye.
-
-    Args:
-        points: World space.
-        matrix: Perspective matrix of the view, shape (4, 4).
-        size: Of the region, pixels.
-    """
-    visible = points @ matrix[:3, :3].T + matrix[:3, 3]
-    depth = points @ matrix[3, :3] + matrix[3, 3]
-    depth = np.where(depth > 0.0, depth, np.nan)
-    return (0.5 + 0.5 * visible[:, :2] / depth[:, None]) * size
 
 
 def draw_words(

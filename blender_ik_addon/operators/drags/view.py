@@ -12,6 +12,7 @@ from mathutils import Vector
 from mathutils.geometry import intersect_line_line, intersect_line_plane
 
 from ...core.algebra.arithmetic import Array
+from ...rig.reading.spaces import find_pixels
 
 # Sine of the angle between a dial's plane and the ray of the mouse. Below it the dial looks like a
 # line, so it turns as the mouse moves along it.
@@ -49,12 +50,10 @@ class View:
     def nearest(self, mouse: Vector, points: Array) -> int:
         """Return the index of the point (m, 3) nearest to the mouse; of equals the middle one."""
         matrix = np.array(self._data.perspective_matrix, dtype=np.float64)
-        projected = np.column_stack((points, np.ones(len(points)))) @ matrix.T
-        size = np.array((self._region.width, self._region.height))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            pixels = (projected[:, :2] / projected[:, 3:] + 1.0) * 0.5 * size
+        pixels = find_pixels(points, matrix, (self._region.width, self._region.height))
         gaps = np.linalg.norm(pixels - np.array((mouse.x, mouse.y)), axis=1)
-        gaps = np.where(projected[:, 3] > 0.0, gaps, np.inf)
+        # Points behind the eye have no pixels.
+        gaps = np.where(np.isnan(gaps), np.inf, gaps)
         places = np.flatnonzero(gaps <= gaps.min())
         return int(places[np.argmin(np.abs(places - len(points) // 2))])
 

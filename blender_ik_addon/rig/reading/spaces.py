@@ -1,4 +1,4 @@
-"""Conversions between world, armature, parent bone and local space.
+"""Conversions between world, armature, parent bone, local and screen space.
 
 How Blender poses a bone below its parent, 3x3 matrices in armature space, columns as axes::
 
@@ -246,6 +246,20 @@ def transform_point(matrix: Array, point: Array) -> Array:
 def transform_direction(matrix: Array, vector: Array) -> Array:
     """Return vectors (..., 3) transformed by matrices (..., 3, 3) or (..., 4, 4)."""
     return (matrix[..., :3, :3] @ vector[..., None])[..., 0]
+
+
+def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int, int]) -> Array:
+    """Return the pixels (..., 2) of points (..., 3); NaN for points behind the eye.
+
+    Args:
+        points: World space.
+        matrix: Perspective matrix of the view, shape (4, 4).
+        size: Of the region, pixels.
+    """
+    visible = points @ matrix[:3, :3].T + matrix[:3, 3]
+    depth = points @ matrix[3, :3] + matrix[3, 3]
+    depth = np.where(depth > 0.0, depth, np.nan)
+    return (0.5 + 0.5 * visible[..., :2] / depth[..., None]) * size
 
 
 def _rest_of_parents(rest: Array, parents: IntArray) -> Array:

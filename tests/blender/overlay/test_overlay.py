@@ -9,8 +9,8 @@ import pytest
 
 from blender_ik_addon.overlay.colours import read_colours
 from blender_ik_addon.overlay.scene_strokes import Items
-from blender_ik_addon.overlay.viewport_labels import find_pixels
 from blender_ik_addon.properties.records import chain_spec
+from blender_ik_addon.rig.reading.spaces import find_pixels
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from tests.blender.interface.drawn import draw_panel
 from tests.blender.overlay.viewports import REACHABLE, around_point, draw, needs_gpu, strokes
