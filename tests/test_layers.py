@@ -27,7 +27,7 @@ ALLOWED = {
     "events": frozenset(),
     "properties": frozenset({"core", "rig", "registration"}),
     # For users: texts in their language, and their preferences.
-    "translations": frozenset(),
+    "translations": frozenset({"core"}),
     "preferences": frozenset({"core", "rig", "registration", "properties"}),
     "operators": _LAST_ROW,
     "handlers": _LAST_ROW,

@@ -183,9 +183,9 @@ class POSE_OT_chain_ik_add(ChainOperator):
         if not self.use_connected or skeleton.parents[run[-1]] < 0:
             return 0
         self.tell(
-            f"'{skeleton.names[run[-1]]}' is not connected to its parent, so the chain begins"
-            " there. To include all parents, switch Connected Only off in Adjust Last"
-            " Operation."
+            "'{names}' is not connected to its parent, so the chain begins there. To include all"
+            " parents, switch Connected Only off in Adjust Last Operation.",
+            names=skeleton.names[run[-1]],
         )
         return len(run)
 
@@ -240,7 +240,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         if held_controls:
             channels_of(target).matrix_basis = before
         else:
-            self.tell(f"'{name}' was moved to the tip of the chain")
+            self.tell("'{name}' was moved to the tip of the chain", name=name)
 
 
 class POSE_OT_chain_ik_pole_add(ChainOperator):

@@ -11,7 +11,7 @@ from ..rig.clips.whole_clip_bake import ClipBake, Keying, bake
 from ..rig.keying.baking import may_move, mute_permanently
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from . import selection
-from .base import SKIP_SAVE, Stepwise
+from .base import SKIP_SAVE, Stepwise, chains_in_words
 
 WHICH = (
     ("ACTIVE", "Active", "Bake the active chain"),
@@ -177,7 +177,7 @@ class POSE_OT_chain_ik_bake(ClipOperator):
         self._owner = owner_of(active)
         chosen = [i for i in self.requested_chains(context, active) if may_move(self._owner, i)]
         if not chosen:
-            return self.refuse(NOTHING_TO_BAKE[self.which].format(name=active.name))
+            return self.refuse(NOTHING_TO_BAKE[self.which], name=active.name)
         frames = self.frames(scene)
         keying = Keying(self.step, self.tolerance, self.action == "NEW")
         specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
@@ -195,9 +195,12 @@ class POSE_OT_chain_ik_bake(ClipOperator):
         for index in baked if self.mute else ():
             # By index, because playing frames makes references invalid.
             mute_permanently(self._owner, index)
-        count = len(baked)
-        chains = f"{count} chains" if count != 1 else "1 chain"
-        self.tell(f"Baked {chains} from frame {self.frame_start} to {self.frame_end}")
+        self.tell(
+            "Baked {chains} from frame {frame_start} to {frame_end}",
+            chains=chains_in_words(len(baked)),
+            frame_start=self.frame_start,
+            frame_end=self.frame_end,
+        )
 
 
 class POSE_OT_chain_ik_motion_paths(Stepwise):
@@ -229,5 +232,5 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
 
     def finish(self, _context: bpy.types.Context, count: int) -> None:
         """Report the number of filled paths."""
-        text = f"Updated {count} motion paths" if count != 1 else "Updated 1 motion path"
-        self.tell(text)
+        one, many = "Updated 1 motion path", "Updated {count} motion paths"
+        self.tell(one if count == 1 else many, count=count)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import bpy
 
 from ..core import IKError
+from ..core.model.message import Message
 from ..translations import translate, translate_report
 from . import selection
 
@@ -60,7 +61,7 @@ class ChainOperator(bpy.types.Operator):
         try:
             return self.act(context) or {"FINISHED"}
         except IKError as error:
-            return self.refuse(error)
+            return self.refuse(error.message)
 
     def ask(self, context: bpy.types.Context) -> set[str]:
         """Open a dialog with the options; its button has the operator's label, not OK."""
@@ -70,37 +71,42 @@ class ChainOperator(bpy.types.Operator):
         )
         return set(opened)
 
-    def tell(self, text: object) -> None:
-        """Report the result to the user."""
-        self.report({"INFO"}, translate_report(text))
+    def tell(self, text: str, /, **values: object) -> None:
+        """Report the result to the user: a message, or its template and values."""
+        self.report({"INFO"}, translate_report(Message(text, **values)))
 
-    def warn(self, problem: object) -> None:
+    def warn(self, problem: str, /, **values: object) -> None:
         """Report a problem to the user that did not stop the work."""
-        self.report({"WARNING"}, translate_report(problem))
+        self.report({"WARNING"}, translate_report(Message(problem, **values)))
 
-    def refuse(self, problem: object) -> set[str]:
+    def refuse(self, problem: str, /, **values: object) -> set[str]:
         """Report to the user why nothing is done."""
-        self.report({"ERROR"}, translate_report(problem))
+        self.report({"ERROR"}, translate_report(Message(problem, **values)))
         return {"CANCELLED"}
 
     def warn_of_held(self, names: Iterable[str]) -> None:
         """Warn once for each control that something else keeps from its new place."""
         for name in dict.fromkeys(names):
-            sentence = (
-                f"Something else, for example a constraint, holds '{name}' away from its place in"
-                " the pose: undo this, and mute the cause first."
+            self.warn(
+                "Something else, for example a constraint, holds '{name}' away from its place in"
+                " the pose: undo this, and mute the cause first.",
+                name=name,
             )
-            self.report({"WARNING"}, translate_report(sentence))
 
     def warn_of_readers(self, readers: Iterable[str]) -> None:
         """Warn of data whose drivers read removed properties."""
         names = ", ".join(sorted(readers))
         if names:
-            sentence = (
-                f"Drivers of {names} read settings that were removed: give these drivers another"
-                " input."
+            self.warn(
+                "Drivers of {names} read settings that were removed: give these drivers another"
+                " input.",
+                names=names,
             )
-            self.report({"WARNING"}, translate_report(sentence))
+
+
+def chains_in_words(count: int) -> Message:
+    """Return a number of chains, in words."""
+    return Message("1 chain" if count == 1 else "{count} chains", count=count)
 
 
 class Stepwise(ChainOperator):
@@ -148,9 +154,8 @@ class Stepwise(ChainOperator):
         """Do the next steps, or stop; no other operator gets events meanwhile."""
         if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
             self.cancel(context)
-            self.report(
-                {"INFO"}, translate_report(f"{self.bl_label} was stopped, so nothing has changed")
-            )
+            label = Message(self.bl_label)
+            self.tell("{label} was stopped, so nothing has changed", label=label)
             return {"CANCELLED"}
         return (
             self._run_steps(context, WORK_SECONDS) if event.type == "TIMER" else {"RUNNING_MODAL"}
@@ -174,7 +179,7 @@ class Stepwise(ChainOperator):
         """Return the progress in words, from the number of finished steps and of all."""
         # The work after the last frame takes steps as well.
         done = min(done, total)
-        return f"frame {done} of {total}"
+        return Message("frame {done} of {total}", done=done, total=total)
 
     def _run_steps(self, context: bpy.types.Context, seconds: float) -> set[str]:
         end = time.perf_counter() + seconds
@@ -190,7 +195,7 @@ class Stepwise(ChainOperator):
             self.finish(context, done.value)
             return {"FINISHED"}
         except IKError as error:
-            return self.refuse(error)
+            return self.refuse(error.message)
         finally:
             # Do this after an unexpected error as well.
             if not has_more:
@@ -199,8 +204,8 @@ class Stepwise(ChainOperator):
 
     def _show_progress(self, context: bpy.types.Context) -> None:
         context.window_manager.progress_update(self._done)
-        progress = self.progress(self._done, self._total)
-        text = f"{self.bl_label}  |  Esc: stop  |  {progress}"
+        label, progress = Message(self.bl_label), self.progress(self._done, self._total)
+        text = Message("{label}  |  Esc: stop  |  {progress}", label=label, progress=progress)
         context.workspace.status_text_set(translate(text))
         self._workspace = context.workspace.name
 

@@ -6,6 +6,7 @@ import bpy
 from bpy.props import BoolProperty, IntProperty
 
 from ..core import IKError
+from ..core.model.message import Message
 from ..properties.chain_lists import exclusive_controls, remove_chain, toes_of
 from ..properties.chains import (
     active_armature,
@@ -80,7 +81,8 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         if is_carrying and (lost := unplayed_actions(owner, bones)):
             self.warn(
                 "Actions that do not play now lose the motion that came from these controls:"
-                f" {listed(lost)}. To keep it, undo, and switch Delete Controls off."
+                " {lost}. To keep it, undo, and switch Delete Controls off.",
+                lost=listed(lost),
             )
         delete_controls(context, owner, controls)
 
@@ -104,7 +106,7 @@ class POSE_OT_chain_ik_restore(ChainOperator):
             try:
                 release(settings)
             except IKError as error:
-                problems.append(f"{settings.name}: {error}")
+                problems.append(Message("{name}: {error}", name=settings.name, error=error.message))
             else:
                 settings.mute = True
         is_done = len(problems) < len(chosen)
@@ -153,7 +155,9 @@ class POSE_OT_chain_ik_activate(ChainOperator):
         if properties.index >= len(names):
             return cls.bl_description
         name = names[properties.index]
-        return translate(f"Make '{name}' the active chain, and select its target", "tooltips")
+        return translate(
+            Message("Make '{name}' the active chain, and select its target", name=name), "tooltips"
+        )
 
     problem = staticmethod(selection.problem_of_owner)
 

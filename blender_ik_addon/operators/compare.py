@@ -8,6 +8,7 @@ from typing import cast
 import bpy
 from bpy.props import IntProperty
 
+from ..core.model.message import Message
 from ..properties.chains import ChainGroup, copy_settings, owner_of
 from ..properties.compared.compare_solvers import compare_solvers
 from ..properties.compared.comparison_results import last_comparison, mark_of
@@ -36,7 +37,7 @@ class POSE_OT_chain_ik_compare(Stepwise):
         return self.start(context, work, len(CONTENDERS))
 
     def progress(self, done: int, total: int) -> str:
-        return f"solver {done} of {total}"
+        return Message("solver {done} of {total}", done=done, total=total)
 
     def finish(self, context: bpy.types.Context, attempts: Sequence[Attempt]) -> None:
         """Store the results of the solvers, and show them."""

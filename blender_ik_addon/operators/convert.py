@@ -7,6 +7,7 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
+from ..core.model.message import Message
 from ..properties.chains import active_armature, active_chain, chain_key
 from ..properties.conversion import Conversion, to_chains, to_constraints
 from . import selection
@@ -84,7 +85,7 @@ class POSE_OT_chain_ik_convert(ChainOperator):
 
 def _converted_in_words(count: int, *, is_to_chains: bool) -> str:
     if is_to_chains:
-        one, many = "Converted 1 constraint to a chain", f"Converted {count} constraints to chains"
+        one, many = "Converted 1 constraint to a chain", "Converted {count} constraints to chains"
     else:
-        one, many = "Converted 1 chain to a constraint", f"Converted {count} chains to constraints"
-    return one if count == 1 else many
+        one, many = "Converted 1 chain to a constraint", "Converted {count} chains to constraints"
+    return Message(one if count == 1 else many, count=count)

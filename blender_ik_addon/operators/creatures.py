@@ -73,7 +73,9 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
         if self.creature == TEXT and (text := _find_text(_text_name(chain))) is not None:
             text[CHECKSUM_KEY] = _checksum(text)
         owner_of(chain).update_tag()
-        self.tell(f"Loaded creature '{creature.name}' into chain '{chain.name}'")
+        self.tell(
+            "Loaded creature '{name}' into chain '{name2}'", name=creature.name, name2=chain.name
+        )
         return {"FINISHED"}
 
     def _text(self, chain: ChainGroup) -> str:
@@ -131,13 +133,13 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
             _show(text, context)
             bpy.ops.ed.undo_push(message=self.bl_label)
             self.tell(
-                f"Wrote the text '{text.name}': edit it in the text editor, then choose"
-                " Load > From Text"
+                "Wrote the text '{name}': edit it in the text editor, then choose Load > From Text",
+                name=text.name,
             )
             return {"FINISHED"}
         path = _destination(self.filepath)
         _write(path, creature_text(chain))
-        self.tell(f"Written to {path}")
+        self.tell("Written to {path}", path=path)
         return {"FINISHED"}
 
 
@@ -167,7 +169,9 @@ def _read_text(chain: ChainGroup) -> str:
     name = _text_name(chain)
     text = _find_text(name)
     if text is None:
-        raise InvalidCreatureError(f"There is no text '{name}': choose Save > To Text first.")
+        raise InvalidCreatureError(
+            "There is no text '{name}': choose Save > To Text first.", name=name
+        )
     return text.as_string()
 
 
@@ -187,8 +191,9 @@ def _write_text(chain: ChainGroup) -> bpy.types.Text:
     present = text.as_string()
     if present.strip() and present != content and text.get(CHECKSUM_KEY) != _checksum(text):
         raise InvalidCreatureError(
-            f"The text '{name}' has changes that were not loaded: choose Load > From Text, or"
-            " delete the text."
+            "The text '{name}' has changes that were not loaded: choose Load > From Text, or delete"
+            " the text.",
+            name=name,
         )
     text.from_string(content)
     text[CHECKSUM_KEY] = _checksum(text)
@@ -218,21 +223,22 @@ def _text_of(path: Path) -> str:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             raise InvalidCreatureError(
-                f"Path '{_printable(path)}' is not a file: choose a creature file."
+                "Path '{path}' is not a file: choose a creature file.", path=_printable(path)
             )
         if status.st_size > LARGEST_CREATURE:
             raise InvalidCreatureError(
-                f"File '{_printable(path)}' is larger than 1 MB: choose a creature file."
+                "File '{path}' is larger than 1 MB: choose a creature file.", path=_printable(path)
             )
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise InvalidCreatureError(
-            f"File '{_printable(path)}' is not text: choose a creature file."
+            "File '{path}' is not text: choose a creature file.", path=_printable(path)
         ) from None
     except OSError as error:
         raise InvalidCreatureError(
-            f"File '{_printable(path)}' cannot be read ({error.strerror or error}):"
-            " choose another file."
+            "File '{path}' cannot be read ({strerror}): choose another file.",
+            path=_printable(path),
+            strerror=error.strerror or error,
         ) from None
 
 
@@ -247,7 +253,8 @@ def _destination(filepath: str) -> Path:
     path = Path(bpy.path.abspath(bpy.path.ensure_ext(filepath, SUFFIX)))
     if _printable(path) != str(path):
         raise InvalidCreatureError(
-            f"The name '{_printable(path)}' has characters that are not text: choose another name."
+            "The name '{path}' has characters that are not text: choose another name.",
+            path=_printable(path),
         )
     return path
 
@@ -258,7 +265,9 @@ def _write(path: Path, text: str) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise InvalidCreatureError(
-            f"File '{path}' cannot be written ({error.strerror or error}): choose another place."
+            "File '{path}' cannot be written ({strerror}): choose another place.",
+            path=path,
+            strerror=error.strerror or error,
         ) from None
 
 

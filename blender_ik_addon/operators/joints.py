@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, IntProperty
 
+from ..core.model.message import Message
 from ..properties.chain_lists import copy_joints, remove_joint
 from ..properties.chains import chains_of, owner_of
 from ..properties.choices import LABEL_CONTEXT
@@ -63,7 +64,9 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         chain, owner = selection.chain(context), owner_of(selection.chain(context))
         if self.index != -1:
             if not 0 <= self.index < len(chains_of(owner)):
-                return self.refuse(f"There is no chain {self.index}: choose one from the list.")
+                return self.refuse(
+                    "There is no chain {index}: choose one from the list.", index=self.index
+                )
             chain = chains_of(owner)[self.index]
         bones = bones_of_chain(chain)
         selected = selection.selected_bones(context, owner) if self.index == -1 else set()
@@ -72,13 +75,15 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         inside = [name for name in bones if name in selected]
         if not inside:
             return self.refuse(
-                f"Bone '{min(selected)}' is not in this chain: click a bone that this chain drives."
+                "Bone '{selected}' is not in this chain: click a bone that this chain drives.",
+                selected=min(selected),
             )
         with_joints = {joint.bone for joint in chain.joints}
         names = [name for name in inside if name not in with_joints]
         if not names:
             return self.refuse(
-                f"Bone '{inside[0]}' already has a joint: change this joint in the list."
+                "Bone '{inside}' already has a joint: change this joint in the list.",
+                inside=inside[0],
             )
         for name in names:
             copy_bone_settings(chain.joints.add(), owner.pose.bones[name])
@@ -86,9 +91,9 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         owner.update_tag()
         if len(selected) > 1:
             added, outside = len(names), len(selected) - len(inside)
-            self.tell(f"Joints added: {added}")
+            self.tell("Joints added: {added}", added=added)
             if outside:
-                self.tell(f"Selected bones that are not in this chain: {outside}")
+                self.tell("Selected bones that are not in this chain: {outside}", outside=outside)
         return {"FINISHED"}
 
 
@@ -115,11 +120,12 @@ class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
         bones = selection.selected_bones(context, owner_of(chain)) - {name}
         if not bones:
             return self.refuse(
-                f"Only bone '{name}' is selected, and it has the joint: select other bones as well."
+                "Only bone '{name}' is selected, and it has the joint: select other bones as well.",
+                name=name,
             )
         changes = copy_joint(chain, index, sorted(bones))
         if changes.changed:
-            self.tell(f"The joint of '{name}' was copied")
+            self.tell("The joint of '{name}' was copied", name=name)
         report_changes(self, changes)
         return {"FINISHED"} if changes.changed else {"CANCELLED"}
 
@@ -174,35 +180,27 @@ def report_changes(operator: ChainOperator, changes: JointChanges) -> None:
     """Report the number of new joints, the bones that were left out, and the wider ranges."""
     reporter = operator.warn if changes.changed else operator.refuse
     if changes.changed:
-        operator.tell(f"Joints set: {len(changes.changed)}")
-    sentences = (
-        (
-            changes.without_chain,
-            f"Left out because no chain drives these bones: {', '.join(changes.without_chain)}",
-        ),
-        (
-            changes.without_next,
+        operator.tell("Joints set: {count}", count=len(changes.changed))
+    templates = {
+        "without_chain": "Left out because no chain drives these bones: {without_chain}",
+        "without_next": (
             "Left out because these bones have no next bone that this joint can hold:"
-            f" {', '.join(changes.without_next)}",
+            " {without_next}"
         ),
-        (
-            changes.unlike,
-            f"Joints left out because axes differ on the other side: {', '.join(changes.unlike)}",
-        ),
-        (
-            changes.between,
+        "unlike": "Joints left out because axes differ on the other side: {unlike}",
+        "between": (
             "Joints left out because these bones bend about neither X nor Z; recalculate their"
-            f" roll: {', '.join(changes.between)}",
+            " roll: {between}"
         ),
-        (
-            changes.wider,
+        "wider": (
             "Ranges are wider than in anatomy books because the pose is outside those ranges:"
-            f" {', '.join(changes.wider)}",
+            " {wider}"
         ),
-    )
-    for bones, sentence in sentences:
-        if bones:
-            reporter(sentence if changes.changed else f"{sentence}.")
+    }
+    for name, template in templates.items():
+        if bones := getattr(changes, name):
+            sentence = Message(template, **{name: ", ".join(bones)})
+            reporter(sentence if changes.changed else Message("{sentence}.", sentence=sentence))
 
 
 def _problem_of_bone(context: bpy.types.Context) -> str:

@@ -10,6 +10,7 @@ import bpy
 from bl_operators.presets import AddPresetBase
 from bpy.props import BoolProperty, StringProperty
 
+from ..core.model.message import Message, joined
 from ..preferences.addon import preferences
 from ..properties.chains import ChainGroup, owner_of
 from ..properties.choices import CHAIN_SPECIFIC_SETTINGS, NEW_CHAIN_SETTINGS
@@ -89,7 +90,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
     def act(self, context: bpy.types.Context) -> None:
         file = Path(self.filepath)
         if not file.is_file():
-            raise RigError(f"There is no preset '{file.name}': choose another one.")
+            raise RigError("There is no preset '{name}': choose another one.", name=file.name)
         settings = selection.chain(context)
         before = _values(settings)
         set_paths = {*_SET_PATH.findall(file.read_text(encoding="utf-8")), "solver"}
@@ -108,10 +109,11 @@ def _change_in_words(file: Path, settings: ChainGroup, before: dict[str, object]
     """Return a sentence with the labels of the settings that a preset has changed."""
     preset = bpy.path.display_name(file.name, title_case=False)
     after = _values(settings).items()
-    labels = ", ".join(_property(path).name for path, value in after if before[path] != value)
+    changed = [path for path, value in after if before[path] != value]
+    labels = joined(", ", [Message(_property(path).name) for path in changed])
     if not labels:
-        return f"The chain already has the settings of the preset '{preset}'"
-    return f"The preset '{preset}' changed {labels}"
+        return Message("The chain already has the settings of the preset '{preset}'", preset=preset)
+    return Message("The preset '{preset}' changed {labels}", preset=preset, labels=labels)
 
 
 class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore[misc]

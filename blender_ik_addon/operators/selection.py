@@ -131,7 +131,9 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     if not selected:
         raise RigError("Choose the bone at the end of the chain, or select its bones in pose mode.")
     if tip and tip not in owner.pose.bones:
-        raise RigError(f"Bone '{tip}' does not exist: choose the bone at the end of the chain.")
+        raise RigError(
+            "Bone '{tip}' does not exist: choose the bone at the end of the chain.", tip=tip
+        )
     run = _longest_run(owner, selected)
     others = [Anchor(other) for other in context.selected_objects if not _is_excluded(other, owner)]
     others += [Anchor(owner, name) for name in sorted(selected.difference(run))]

@@ -84,7 +84,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         try:
             has_target = selection.read(context).target is not None
         except IKError as error:
-            return str(error)
+            return error.message
         no_target = "Select a target as well: an object, or a bone outside the chain."
         return "" if has_target else no_target
 

@@ -6,6 +6,7 @@ from typing import cast
 
 import bpy
 
+from ..core.model.message import Message
 from ..properties.chains import active_chain, chain_key, chains_of
 from ..properties.joints.joint_definitions import JointSettings
 from ..properties.records import bones_of_chains
@@ -60,7 +61,10 @@ def _draw_chain(
     column.active = chain.use_limits
     for joint in joints:
         if joint.bone != bone:
-            column.label(text=translate(f"Limited by the joint of {joint.bone}"), translate=False)
+            column.label(
+                text=translate(Message("Limited by the joint of {bone}", bone=joint.bone)),
+                translate=False,
+            )
         draw_joint(column, joint, chain)
     if not joints:
         column.label(text="Uses the locks and limits above")

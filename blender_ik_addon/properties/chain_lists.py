@@ -100,8 +100,8 @@ def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
     chains = owner.chain_ik.chains
     if has_linked(owner, chains, [index]):
         raise RigError(
-            f"Chain '{chains[index].name}' comes from a library and cannot be removed here: mute it"
-            " instead."
+            "Chain '{name}' comes from a library and cannot be removed here: mute it instead.",
+            name=chains[index].name,
         )
     places = indices_without(len(chains), index)
     renumbering = Renumbering(owner, places)
@@ -135,8 +135,9 @@ def remove_joint(settings: ChainGroup) -> list[str]:
     index = settings.active_joint_index
     if has_linked(owner, joints, [index]):
         raise RigError(
-            f"The joint of bone '{joints[index].bone}' comes from a library and cannot be removed"
-            " here: change it instead."
+            "The joint of bone '{bone}' comes from a library and cannot be removed here: change it"
+            " instead.",
+            bone=joints[index].bone,
         )
     places = indices_without(len(joints), index)
     renumbering = Renumbering(owner, places, chain)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core import IKError
 from ..core.algebra.arithmetic import Array
+from ..core.model.message import Message, joined
 from ..rig.keying.keyed_frames import frames_of, visit_frames
 from ..rig.keying.renumbering import Renumbering, indices_without, is_animated
 from ..rig.keying.setting_moves import SettingMove
@@ -107,7 +108,8 @@ class _UnchangedRig:
             length = float(np.linalg.norm(np.diff(before[key][0], axis=0), axis=1).sum())
             change = converting.change_in_words(gaps, length, frames, length_unit(self.scene))
             if change:
-                moves.append((float(np.max(gaps)), f"Chain '{name}' {change}"))
+                sentence = Message("Chain '{name}' {change}", name=name, change=change)
+                moves.append((float(np.max(gaps)), sentence))
         return [sentence for _, sentence in sorted(moves)]
 
     def chain(self, spec: ChainSpec, index: int) -> PlannedChain:
@@ -163,7 +165,9 @@ def to_chains(
     """
     converting.check_solver(armature_object)
     sources: dict[SourceKey, str] = {
-        (bone.name, constraint.name): f"Constraint '{constraint.name}' of '{bone.name}'"
+        (bone.name, constraint.name): Message(
+            "Constraint '{name}' of '{name2}'", name=constraint.name, name2=bone.name
+        )
         for bone in armature_object.pose.bones
         if bones is None or bone.name in bones
         for constraint in converting.ik_constraints(bone)
@@ -198,7 +202,7 @@ def to_constraints(
     chains = armature_object.chain_ik.chains
     # From the last one on: when a chain is removed, those after it get other indices.
     sources: dict[SourceKey, str] = {
-        (index,): f"Chain '{chains[index].name}'"
+        (index,): Message("Chain '{name}'", name=chains[index].name)
         for index in sorted(range(len(chains)) if indices is None else indices, reverse=True)
     }
     return _convert_all(
@@ -232,7 +236,8 @@ def _convert_all(
         try:
             names[key] = convert(rig, conversion, *key)
         except IKError as error:
-            conversion.problems.append(f"{whose}: {error}")
+            problem = Message("{whose}: {error}", whose=whose, error=error.message)
+            conversion.problems.append(problem)
     conversion.count = len(names)
     _set_tree_solvers(chains_of(armature_object), count)
     if names:
@@ -272,11 +277,16 @@ def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) 
     if not settings.mute:
         store(settings)
     name_of_chain: str = settings.name
-    _report_lost(conversion, name_of_chain, "a chain", converting.lost_of_constraint(constraint))
+    _report_lost(
+        conversion, name_of_chain, Message("a chain"), converting.lost_of_constraint(constraint)
+    )
     if is_animated(owner, index):
         conversion.remarks.append(
-            f"Keys or drivers of a removed chain animate chain '{name_of_chain}': delete those"
-            " that are not meant for it."
+            Message(
+                "Keys or drivers of a removed chain animate chain '{name_of_chain}': delete those"
+                " that are not meant for it.",
+                name_of_chain=name_of_chain,
+            )
         )
     conversion.readers.update(moving.carry_out({"pole_angle": angle_change}))
     constraints = owner.pose.bones[bone].constraints
@@ -319,7 +329,9 @@ def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> st
         # Reading a pointer that was never set makes Blender store an empty one.
         if settings.is_property_set(setting):
             setattr(constraint, setting, getattr(settings, setting))
-    _report_lost(conversion, spec.name, "the constraint", converting.lost_of_chain(settings))
+    _report_lost(
+        conversion, spec.name, Message("the constraint"), converting.lost_of_chain(settings)
+    )
     conversion.readers.update(moving.carry_out({"pole_angle": angle_change}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
     return spec.name
@@ -355,6 +367,7 @@ def _set_tree_solvers(chains: Sequence[ChainGroup], first: int) -> None:
 
 def _report_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:
     if lost:
-        missing = ", ".join([f"no {label}" for label in lost])
-        end = "it was dropped" if len(lost) == 1 else "they were dropped"
-        conversion.remarks.append(f"Chain '{name}': {who} has {missing}; {end}.")
+        missing = joined(", ", [Message("no {label}", label=Message(label)) for label in lost])
+        end = Message("it was dropped" if len(lost) == 1 else "they were dropped")
+        values = {"name": name, "who": who, "missing": missing, "end": end}
+        conversion.remarks.append(Message("Chain '{name}': {who} has {missing}; {end}.", **values))

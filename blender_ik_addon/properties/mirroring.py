@@ -30,13 +30,18 @@ def check_opposite(settings: ChainGroup) -> None:
     for name, other in zip(bones, others, strict=True):
         if name == other:
             raise RigError(
-                f"Bone '{name}' has no side in its name: end it with .L or .R, or press +"
-                " for the other side."
+                "Bone '{name}' has no side in its name: end it with .L or .R, or press + for the"
+                " other side.",
+                name=name,
             )
         if other not in owner.pose.bones:
-            raise RigError(f"There is no bone '{other}' on the other side of '{name}'.")
+            raise RigError(
+                "There is no bone '{other}' on the other side of '{name}'.", other=other, name=name
+            )
     for chain, _ in drivers_of(owner, others):
-        raise RigError(f"Chain '{chain.name}' drives the other side already: remove it first.")
+        raise RigError(
+            "Chain '{name}' drives the other side already: remove it first.", name=chain.name
+        )
 
 
 def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:

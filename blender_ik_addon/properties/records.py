@@ -11,6 +11,7 @@ from typing import Any
 import bpy
 
 from ..core import IKError, Lead, SolveOptions, Solver
+from ..core.model.message import Message
 from ..rig.clips.feet import find_contact_chains
 from ..rig.clips.planting import check_plantable
 from ..rig.controls.foot_roll import control_above
@@ -135,7 +136,7 @@ def plantable(
         except IKError as error:
             if len(indices) == 1:
                 raise
-            problems.append(f"{settings.name}: {error}")
+            problems.append(Message("{name}: {error}", name=settings.name, error=error.message))
         else:
             chains[index] = spec
     if not chains:

@@ -18,6 +18,7 @@ from bpy.props import (
 )
 
 from ..core import IKError
+from ..core.model.message import Message
 from ..core.solving.sweeps import MOST_SWEEPS
 from .chains import (
     DEFAULT_NAME,
@@ -389,6 +390,11 @@ class ChainSettings(bpy.types.PropertyGroup):
         get=residual,
         precision=6,
     )
+
+    @property
+    def message(self) -> Message:
+        """The status, for people; the property of Blender holds only its English text."""
+        return status(self)
 
 
 def like_setting(name: str, description: str, **others: Any) -> Any:

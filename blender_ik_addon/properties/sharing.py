@@ -9,6 +9,7 @@ from dataclasses import replace
 import bpy
 
 from ..core import IKError
+from ..core.model.message import Message
 from ..rig.planning.joints_of_chain import chain_joints
 from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
@@ -92,11 +93,15 @@ def check_new(owner: bpy.types.Object, spec: ChainSpec) -> None:
     for name, other, live_cure in _live_bones(owner, skeleton):
         shared = plan.in_common(other)
         if shared and (cure := new_cure or live_cure) is not None:
-            bone, whose = skeleton.names[shared[0]], "this chain" if new_cure else f"'{name}'"
+            whose = Message("this chain") if new_cure else f"'{name}'"
             raise RigError(
-                f"Bone '{bone}' already belongs to chain '{name}', and the two chains cannot be"
-                f" solved together: {cure} for {whose}, select other bones, or remove chain"
-                f" '{name}' first."
+                "Bone '{bone}' already belongs to chain '{name}', and the two chains cannot be"
+                " solved together: {cure} for {whose}, select other bones, or remove chain '{name}'"
+                " first.",
+                bone=skeleton.names[shared[0]],
+                name=name,
+                cure=cure,
+                whose=whose,
             )
 
 

@@ -9,6 +9,7 @@ from contextlib import suppress
 import bpy
 
 from ..core import IKError, Status
+from ..core.model.message import Message, joined
 from ..rig.batches.batch import SolveSummary
 from ..rig.controls.foot_roll import has_lost_control
 from ..rig.keying.baking import is_animated, may_pose
@@ -48,7 +49,7 @@ NEW_KEYS = (
 )
 
 
-INSTANCED = (
+INSTANCED = Message(
     "the armature itself is not in this scene, for example because it is in a collection"
     " instance: add its collection to the scene, or bake its chains before you instance it"
 )
@@ -119,12 +120,15 @@ def state(settings: ChainGroup) -> ChainState:
     return state_of_summary(summary)
 
 
-def status(settings: ChainGroup) -> str:
+def status(settings: ChainGroup) -> Message:
     """Describe the last solve of a chain, or say why it was not solved."""
     outcome = _outcome(settings)
-    *before, last = status_from_outcome(settings, outcome), *_notes(settings, outcome)
-    # A problem of a chain is a whole sentence, with a full stop.
-    return ". ".join((*(text.removesuffix(".") for text in before), last))
+    *before, last = map(
+        Message, (status_from_outcome(settings, outcome), *_notes(settings, outcome))
+    )
+    # A problem of a chain is a whole sentence, with a full stop; other statuses have none.
+    ended = [text if text.endswith(".") else Message("{text}.", text=text) for text in before]
+    return joined(" ", (*ended, last))
 
 
 def _notes(settings: ChainGroup, outcome: Outcome | Refused | None) -> Iterator[str]:
@@ -140,7 +144,9 @@ def _notes(settings: ChainGroup, outcome: Outcome | Refused | None) -> Iterator[
     if target is not None and has_lost_control(target):
         yield NO_FOOT_CONTROL
     for control in lost_spaces(settings):
-        yield f"The space of '{control}' no longer exists: choose another space"
+        yield Message(
+            "The space of '{control}' no longer exists: choose another space", control=control
+        )
 
 
 def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float] | None:
@@ -179,9 +185,12 @@ def _add_moving_constraints(settings: ChainGroup, outcome: Outcome, text: str) -
     if moved is None:
         return text
     bones, off = listed(moved[0]), length_in_words(moved[1], length_unit(bpy.context.scene))
-    return (
-        f"Constraints of {bones} act after the chain and leave {off} to the target: mute them, or"
-        f" end the chain before these bones. {text}"
+    return Message(
+        "Constraints of {bones} act after the chain and leave {off} to the target: mute them, or"
+        " end the chain before these bones. {text}",
+        bones=bones,
+        off=off,
+        text=text,
     )
 
 
@@ -253,10 +262,11 @@ def status_from_outcome(settings: ChainGroup, outcome: Outcome | Refused | None)
     scene = bpy.context.scene
     text = outcome_in_words(outcome, length_unit(scene))
     if outcome.put_back and _is_auto_keyed(owner_of(settings), outcome):
-        text += ". Auto Keying has keyed it: delete that key"
-    idle = idle_joints(settings)
+        text = joined(". ", (text, Message("Auto Keying has keyed it: delete that key")))
+    idle = ", ".join(idle_joints(settings))
     if idle:
-        text += f"; joints of bones that are not in the chain have no effect: {', '.join(idle)}"
+        no_effect = "joints of bones that are not in the chain have no effect: {idle}"
+        text = joined("; ", (text, Message(no_effect, idle=idle)))
     return _add_moving_constraints(settings, outcome, text)
 
 
@@ -271,7 +281,7 @@ def _unsolved(
         return ChainState.IDLE, "Live is off"
     reason = _why_not_posed(owner_of(settings))
     if reason:
-        return ChainState.IDLE, f"Not solved: {reason}"
+        return ChainState.IDLE, Message("Not solved: {reason}", reason=reason)
     if outcome is None:
         return ChainState.IDLE, "Not solved yet: move the target, or change the frame"
     return (ChainState.BROKEN, outcome.text) if isinstance(outcome, Refused) else None
@@ -296,26 +306,26 @@ def _idle(settings: ChainGroup) -> tuple[ChainState, str]:
     try:
         bones_of_text(settings.stored_pose)
     except RigError as error:
-        return ChainState.BROKEN, str(error)
-    muted, zero = "Muted", "FK: pose the bones, influence is zero"
-    return ChainState.IDLE, muted if settings.mute else zero
+        return ChainState.BROKEN, error.message
+    zero = "FK: pose the bones, influence is zero"
+    return ChainState.IDLE, Message("Muted" if settings.mute else zero)
 
 
 def _why_not_posed(owner: bpy.types.Object) -> str:
     """Return why the chains of an object are not solved, in words; empty if nothing is wrong."""
     if owner.type != "ARMATURE":
-        return "this object is not an armature, so remove the chain"
+        return Message("this object is not an armature, so remove the chain")
     if owner.data.is_editmode:
-        return "the armature is in edit mode"
+        return Message("the armature is in edit mode")
     if owner.data.pose_position == "REST":
-        return "the armature shows its rest position"
+        return Message("the armature shows its rest position")
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     depsgraph = None if view_layer is None else view_layer.depsgraph
     if scene is None or depsgraph is None or owner.visible_get():
         # An object that is new or has just been loaded is not evaluated until the next update.
         return ""
     if not owner.evaluated_get(depsgraph).is_evaluated:
-        return "the armature is hidden, or not in this view layer"
+        return Message("the armature is hidden, or not in this view layer")
     # An object hidden by the eye icon is evaluated.
     return "" if owner in scene.objects.values() else INSTANCED
 
@@ -373,7 +383,7 @@ def limits_in_words(settings: ChainGroup) -> str:
     names, pose = bones_of_chain(settings), owner_of(settings).pose
     jointed = joints_by_bone(settings, names)
     count = sum([has_joint(pose.bones[name]) for name in names if name not in jointed])
-    plural = f"{count} bones use their own IK limits" if count else ""
+    plural = Message("{count} bones use their own IK limits", count=count) if count else ""
     return "1 bone uses its own IK limits" if count == 1 else plural
 
 
@@ -386,15 +396,17 @@ def tree_of(settings: ChainGroup) -> list[ChainGroup]:
     return [chains[index] for index in outcome.tree if index < len(chains)]
 
 
-def tree_in_words(settings: ChainGroup) -> list[str]:
+def tree_in_words(settings: ChainGroup) -> list[Message]:
     """Return lines on a chain's tree: its other chains, and distances of goals that were missed."""
     others = tree_of(settings)
     if not others:
         return []
     unit = length_unit(bpy.context.scene)
-    lines = [f"Solved together with {', '.join([other.name for other in others])}"]
+    names = ", ".join([other.name for other in others])
+    lines = [Message("Solved together with {name}", name=names)]
     for chain in (settings, *others):
         outcome = _outcome(chain)
         if isinstance(outcome, Outcome) and outcome.status is not Status.REACHED:
-            lines.append(f"{chain.name}: {length_in_words(outcome.residual, unit)} off")
+            gap = length_in_words(outcome.residual, unit)
+            lines.append(Message("{name}: {residual} off", name=chain.name, residual=gap))
     return lines

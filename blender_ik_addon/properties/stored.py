@@ -185,8 +185,10 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     for settings, shared in drivers_of(armature_object, bones, with_body=True):
         if not is_idle(settings):
             raise RigError(
-                f"Bone '{min(shared)}' is driven by the live chain '{settings.name}':"
-                " mute that chain, or move its target."
+                "Bone '{shared}' is driven by the live chain '{name}': mute that chain, or move its"
+                " target.",
+                shared=min(shared),
+                name=settings.name,
             )
 
 
@@ -248,7 +250,7 @@ def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
             try:
                 specs[index] = chain_spec(settings, values)
             except IKError as error:
-                specs[index] = Refused(str(error))
+                specs[index] = Refused(error.message)
     return specs
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from typing import Literal
 
 import bpy
 
+from ..core.model.message import Message
 from .catalogue import SENTENCE, languages, translations_of
-from .sentences import translate_into, translator_of
 
-__all__ = ["languages", "translate", "translate_into", "translate_report"]
+__all__ = ["languages", "translate", "translate_by", "translate_into", "translate_report"]
 
 # Blender's name of the extension.
 _EXTENSION = __package__.rpartition(".")[0]
@@ -17,23 +19,51 @@ _EXTENSION = __package__.rpartition(".")[0]
 ShownIn = Literal["interface", "tooltips", "reports"]
 
 
-def translate(sentence: object, where: ShownIn = "interface") -> str:
-    """Return an English sentence in the language that Blender shows.
+def translate(text: str, where: ShownIn = "interface") -> str:
+    """Return an English text in the language that Blender shows.
 
     Args:
-        sentence: A status or an error. Names and numbers in it stay.
+        text: A message, or a fixed sentence.
         where: Where it is shown. The user's preferences say for each place whether to translate.
     """
-    text, language = str(sentence), bpy.app.translations.locale
-    view = bpy.context.preferences.view
-    if not getattr(view, f"use_translate_{where}") or language not in languages():
-        return text
-    return translate_into(text, language)
+    language, view = bpy.app.translations.locale, bpy.context.preferences.view
+    is_shown = getattr(view, f"use_translate_{where}") and language in languages()
+    return translate_into(text, language) if is_shown else str(text)
 
 
-def translate_report(sentence: object) -> str:
-    """Return an English sentence for a report, in the language that Blender shows."""
-    return translate(sentence, "reports")
+def translate_report(text: str) -> str:
+    """Return an English text for a report, in the language that Blender shows."""
+    return translate(text, "reports")
+
+
+def translate_into(text: str, language: str) -> str:
+    """Return an English text in a language that has a file, by Blender's name of the language."""
+    return translate_by(_texts_of(language), text)
+
+
+def translate_by(texts: Mapping[str, str], text: str) -> str:
+    """Return an English text with translated templates; those that are unknown stay English.
+
+    Args:
+        texts: Translations by English template; empty if there is none yet.
+        text: A message, whose values are translated if they are messages, or a fixed sentence.
+    """
+    message = Message(text)
+    template = texts.get(message.template) or message.template
+    if not message.values:
+        return template
+    values = {
+        name: translate_by(texts, value) if isinstance(value, Message) else value
+        for name, value in message.values.items()
+    }
+    return template.format_map(values)
+
+
+@cache
+def _texts_of(language: str) -> Mapping[str, str]:
+    """Return the translations of a language by English text; of sentences before labels."""
+    items = sorted(translations_of(language).items(), key=lambda item: item[0][0] == SENTENCE)
+    return {english: translation for (_, english), translation in items}
 
 
 def register() -> None:
@@ -52,5 +82,5 @@ def register() -> None:
 def unregister() -> None:
     """Remove the labels and tooltips again, and clear all caches."""
     bpy.app.translations.unregister(_EXTENSION)
-    for cached in (translate_into, translator_of, translations_of, languages):
+    for cached in (_texts_of, translations_of, languages):
         cached.cache_clear()

@@ -18,6 +18,7 @@ import bpy
 from bl_ui.utils import PresetPanel
 
 import blender_ik_addon
+from blender_ik_addon.core.model.message import WORD_CHOICES, Message
 from blender_ik_addon.translations import catalogue
 from blender_ik_addon.translations.catalogue import LABEL, OPERATOR, SENTENCE
 from scripts.common.blender_process import list_types, run
@@ -26,12 +27,14 @@ from scripts.common.blender_process import list_types, run
 class Entry(NamedTuple):
     """A text to translate, English with {placeholders}, and its place in the code.
 
-    The context is one of Blender's, or the special context of sentences.
+    The context is one of Blender's, or the special context of sentences. A message is certainly a
+    sentence; other texts in the sources may be labels.
     """
 
     context: str
     text: str
     place: str
+    is_message: bool = False
 
 
 # Methods of a layout whose texts have the context of an operator.
@@ -42,33 +45,21 @@ _PROPERTY_WORDS = {"name", "description"}
 
 # File of the core whose messages users see; other input is checked before calls of the core.
 _CORE = ("core/kinematics/task.py",)
-_LAYERS = ("rig", "properties", "preferences", "operators", "panels", "overlay", "gizmos")
+LAYERS = ("rig", "properties", "preferences", "operators", "panels", "overlay", "gizmos")
+"""The layers whose texts users see."""
 # Files with names of bones and limbs, which are not translated.
 _NAMES = ("rig/anatomy/bone_names.py", "rig/anatomy/limbs.py")
-MESSAGES = ("rig/tools/wording.py", "properties/status.py")
-"""Files whose words are all parts of sentences, even if labels contain them as well."""
-# Elsewhere a single word is an identifier.
+# A single word is an identifier, unless it is a message.
 _MIN_WORDS = 2
 
 NO_SENTENCES = {
     *("Chain IK Anchor", "Chain IK Compare", "Chain IK Controls"),
-    *("WGT-Chain IK {shape}", "{name} Baked"),
     # Settings by their names in scripts.
     *("influence", "mute"),
-    # A number with its unit, which is the same in all languages.
-    "{milliseconds} ms",
     # A name that Blender gives to a group of curves.
     "Object Transforms",
 }
 """Texts that look like sentences, but are names in a file."""
-PARTS = ("slide", "{bone} slide", "cone", "{bone} cone")
-"""Parts of sentences that are too short to be found."""
-CHOICES = {
-    "word": ("target", "pole"),
-    "way": ("lengthen", "shorten"),
-    "body": ("chain", "tree"),
-}
-"""Placeholders with a fixed list of words: each word gives a separate sentence."""
 SHOWN_BASES = "Operator Panel Menu UIList PropertyGroup AddonPreferences".split()
 NAME_DESCRIPTION = bpy.types.PropertyGroup.bl_rna.properties["name"].description
 """Blender's description of every name, which it translates itself."""
@@ -91,8 +82,7 @@ def harvest(package: Path) -> dict[tuple[str, str], str]:
     labels = {entry.text for entry in entries if entry.context != SENTENCE}
     for entry in entries:
         # Skip names and tooltips of enum items, which the sources contain as well.
-        is_sentence_file = entry.context == SENTENCE and entry.place in MESSAGES
-        if is_sentence_file or entry.context != SENTENCE or entry.text not in labels:
+        if entry.is_message or entry.context != SENTENCE or entry.text not in labels:
             places.setdefault((entry.context, entry.text), entry.place)
     return places
 
@@ -160,12 +150,10 @@ def source_entries(package: Path) -> Iterator[Entry]:
     """Yield texts and sentences in the sources of the package; some of them more than once."""
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package).as_posix()
-        if place in _CORE or (place.startswith(_LAYERS) and not place.startswith(_NAMES)):
+        if place in _CORE or (place.startswith(LAYERS) and not place.startswith(_NAMES)):
             tree = ast.parse(path.read_text(encoding="utf-8"))
             yield from _layout_entries(tree, place)
             yield from _sentences(tree, place)
-    for part in PARTS:
-        yield Entry(SENTENCE, part, "rig/posing/outcome.py")
 
 
 def _layout_entries(tree: ast.Module, place: str) -> Iterator[Entry]:
@@ -182,19 +170,25 @@ def _layout_entries(tree: ast.Module, place: str) -> Iterator[Entry]:
 
 
 def _sentences(tree: ast.Module, place: str) -> Iterator[Entry]:
-    skipped = _find_skipped(tree)
+    """Yield messages and fixed sentences."""
+    skipped, messages = find_skipped(tree), _find_messages(tree)
     for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if id(node) in skipped or not (is_text or isinstance(node, ast.JoinedStr)):
+        if id(node) in skipped or not isinstance(node, ast.Constant):
             continue
-        # Remove a separator from the start of a part of a sentence.
-        text = re.sub(r"^(?:; |\. )", "", _template(node))
-        if text not in NO_SENTENCES and _is_sentence(text, 1 if place in MESSAGES else _MIN_WORDS):
+        text, is_message = str(node.value), id(node) in messages
+        if isinstance(node.value, str) and is_sentence(text, 1 if is_message else _MIN_WORDS):
             for sentence in _expand_choices(text):
-                yield Entry(SENTENCE, sentence, place)
+                yield Entry(SENTENCE, sentence, place, is_message)
 
 
-def _find_skipped(tree: ast.Module) -> set[int]:
+def _find_messages(tree: ast.Module) -> set[int]:
+    """Return the ids of the texts in the first arguments of messages."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    arguments = [call.args[0] for call in calls if ast.unparse(call.func) == "Message"]
+    return {id(part) for argument in arguments for part in ast.walk(argument)}
+
+
+def find_skipped(tree: ast.Module) -> set[int]:
     """Return the ids of nodes that are not sentences, by their position in the code."""
     skipped: set[int] = set()
     for node in ast.walk(tree):
@@ -213,8 +207,10 @@ def _find_skipped(tree: ast.Module) -> set[int]:
     return skipped
 
 
-def _is_sentence(text: str, min_words: int) -> bool:
+def is_sentence(text: str, min_words: int = _MIN_WORDS) -> bool:
     """Return whether a text is for people: lowercase words, and no code."""
+    if text in NO_SENTENCES:
+        return False
     fixed = re.sub(r"\{\w+\}", "{}", text)
     # Texts with placeholders of loggers are for the console.
     is_code = re.search(r"[_\\]|[a-z]\.[a-z]|%[sd(]", fixed) is not None
@@ -222,53 +218,11 @@ def _is_sentence(text: str, min_words: int) -> bool:
     return has_word and not is_code and len(fixed.split()) >= min_words
 
 
-def _template(node: ast.expr) -> str:
-    """Return a text with {placeholders} for its expressions."""
-    if isinstance(node, ast.Constant):
-        # Braces around a name are placeholders for ``format``.
-        text = str(node.value)
-        return text if re.search(r"\{\w+\}", text) else _escape(text)
-    assert isinstance(node, ast.JoinedStr)
-    text, names = "", dict[str, str]()
-    for part in node.values:
-        if isinstance(part, ast.FormattedValue):
-            # Equal expressions get the same name, different ones different names.
-            source, name = ast.unparse(part.value), _name(part.value)
-            count = sum(used.rstrip("0123456789") == name for used in names.values())
-            text += f"{{{names.setdefault(source, f'{name}{count + 1}' if count else name)}}}"
-        elif isinstance(part, ast.Constant):
-            text += _escape(str(part.value))
-    return text
-
-
-def _escape(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def _name(value: ast.AST) -> str:
-    """Return the name of a placeholder from its expression."""
-    if isinstance(value, ast.Name):
-        return value.id.strip("_").lower()
-    if isinstance(value, ast.Attribute):
-        return value.attr.strip("_").removeprefix("bl_").lower()
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "len":
-        return "count"
-    if isinstance(value, ast.Call):
-        return _name(value.args[0] if value.args else getattr(value.func, "value", value.func))
-    if isinstance(value, ast.BoolOp):
-        return _name(value.values[0])
-    inner = getattr(value, "elt", getattr(value, "value", None))
-    return _name(inner) if isinstance(inner, ast.AST) else "value"
-
-
 def _expand_choices(template: str) -> Iterator[str]:
-    """Yield a template with each combination of words for its placeholders in `CHOICES`."""
-    names = [name for name in CHOICES if f"{{{name}}}" in template]
-    for words in product(*(CHOICES[name] for name in names)):
-        text = template
-        for name, word in zip(names, words):
-            text = text.replace(f"{{{name}}}", word)
-        yield text
+    """Yield a template with each combination of words for its placeholders in `WORD_CHOICES`."""
+    names = [name for name in WORD_CHOICES if f"{{{name}}}" in template]
+    for words in product(*(WORD_CHOICES[name] for name in names)):
+        yield Message(template, **dict(zip(names, words, strict=True))).template
 
 
 def main() -> None:

@@ -143,6 +143,8 @@ def check_solver(solver: Solver, count: int, *, turns_tip: bool) -> None:
             )
         way = "lengthen" if count < 2 else "shorten"
         raise SolverMismatchError(
-            f"Two-Bone bends two bones and this chain has {count} to bend:"
-            f" choose Newton, FABRIK or CCD, or {way} the chain."
+            "Two-Bone bends two bones and this chain has {count} to bend: choose Newton, FABRIK or"
+            " CCD, or {way} the chain.",
+            count=count,
+            way=way,
         )

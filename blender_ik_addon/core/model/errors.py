@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from .message import Message
+
 
 class IKError(ValueError):
-    """The base of every error of this project; its text is one sentence that says what to do."""
+    """The base of every error of this project; its text is one sentence that says what to do.
+
+    Attributes:
+        message: The text with its template and values, which ``str`` of the error does not have.
+    """
+
+    def __init__(self, template: str, /, **values: object) -> None:
+        self.message = Message(template, **values)
+        super().__init__(self.message)
 
 
 class InvalidChainError(IKError):

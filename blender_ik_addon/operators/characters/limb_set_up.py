@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ...core import IKError
+from ...core.model.message import Message
 from ...preferences.addon import preferences
 from ...properties.chain_lists import add_chain
 from ...properties.chains import chains_of, free_name
@@ -78,7 +79,7 @@ class SetUpResult:
 
     names: list[str]
     space_count: int
-    problems: list[str]
+    problems: Sequence[str]
     joints: JointChanges | None
 
 
@@ -150,7 +151,7 @@ def _add_limits(owner: bpy.types.Object, limbs: list[Limb], names: list[str]) ->
 
 def _place_limbs(
     owner: bpy.types.Object, limbs: list[Limb]
-) -> tuple[list[tuple[Limb, ChainSpec, Placement]], list[str]]:
+) -> tuple[list[tuple[Limb, ChainSpec, Placement]], list[Message]]:
     """Return limbs with their settings and placements, and the problems of the other limbs."""
     placed, problems, skeleton = [], [], skeleton_of(owner)
     for limb in limbs:
@@ -162,7 +163,7 @@ def _place_limbs(
             spec = replace(spec, pole_angle=angle)
             placed.append((limb, spec, placement(owner, spec)))
         except IKError as error:
-            problems.append(f"{limb.name}: {error}")
+            problems.append(Message("{name}: {error}", name=limb.name, error=error.message))
     return placed, problems
 
 

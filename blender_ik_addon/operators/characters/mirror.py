@@ -61,7 +61,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
         store(copy)
         if left_out:
             names = ", ".join(left_out)
-            self.warn(f"Joints left out because axes differ on the other side: {names}")
+            self.warn("Joints left out because axes differ on the other side: {names}", names=names)
 
 
 def _opposite_target(

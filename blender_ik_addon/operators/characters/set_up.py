@@ -9,6 +9,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ...core import IKError
+from ...core.model.message import Message, joined
 from ...preferences.addon import CONTROLS
 from ...properties.chains import active_armature
 from ...properties.choices import LABEL_CONTEXT
@@ -20,7 +21,7 @@ from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.refusals import RigError, listed
 from ...rig.tools.control_bones import can_add_bones
 from .. import selection
-from ..base import SKIP_SAVE, ChainOperator
+from ..base import SKIP_SAVE, ChainOperator, chains_in_words
 from ..controls import NO_BONES, choose_control, search_parents
 from ..joints import report_changes
 from .limb_set_up import SetUpOptions, add_limbs, with_keyed_bones
@@ -100,15 +101,16 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         if names := added.names:
             # Not the last one, which may be the chain of a toe.
             owner.chain_ik.active_index = owner.chain_ik.chains.find(names[0])
-            chains = f"{len(names)} chains" if len(names) != 1 else "1 chain"
-            self.tell(f"Set up {chains}: {', '.join(names)}")
+            chains = chains_in_words(len(names))
+            self.tell("Set up {chains}: {names}", chains=chains, names=", ".join(names))
             if keyed := with_keyed_bones(owner, names):
                 self.warn(
-                    f"These chains have keyed bones, but no keyed targets: {listed(keyed)}."
-                    " Press Plant Feet to key these targets."
+                    "These chains have keyed bones, but no keyed targets: {keyed}. Press Plant Feet"
+                    " to key these targets.",
+                    keyed=listed(keyed),
                 )
         elif count := added.space_count:
-            self.tell(f"Controls that got spaces: {count}")
+            self.tell("Controls that got spaces: {count}", count=count)
         if makes_body:
             self._make_body(context, owner, limbs, is_all=not names)
         return {"FINISHED"} if names or not added.problems else {"CANCELLED"}
@@ -131,7 +133,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         except IKError as error:
             if is_all:
                 raise
-            self.warn(error)
+            self.warn(error.message)
         else:
             self.tell(summary)
 
@@ -147,9 +149,10 @@ class POSE_OT_chain_ik_setup(ChainOperator):
             and (self.scope == "ALL" or not chosen.isdisjoint((*limb.bones, limb.end)))
         ]
         if not limbs:
-            labels = ", ".join(kind.value for kind in LimbKind if kind.name in self.kinds) or "none"
+            kinds = [Message(kind.value) for kind in LimbKind if kind.name in self.kinds]
             raise RigError(
-                f"No limb of these kinds ({labels}) was found from bone names and parents: select"
-                " the bones of a limb in pose mode and press +."
+                "No limb of these kinds ({labels}) was found from bone names and parents: select"
+                " the bones of a limb in pose mode and press +.",
+                labels=joined(", ", kinds) or "none",
             )
         return limbs

@@ -8,6 +8,7 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
+from ...core.model.message import Message
 from ...preferences.addon import CONTROLS, preferences
 from ...properties.chains import active_armature, chains_of
 from ...properties.controls.torso import (
@@ -66,7 +67,9 @@ def make_body(
     body = owner.chain_ik.body
     body.root, body.use_body = hips, True
     pinned = [chain.name for chain in chains_of(owner) if chain.use_pin]
-    return f"Whole body under '{hips}', pinned: {', '.join(pinned) or 'none'}"
+    return Message(
+        "Whole body under '{hips}', pinned: {pinned}", hips=hips, pinned=", ".join(pinned) or "none"
+    )
 
 
 class POSE_OT_chain_ik_body(ChainOperator):

@@ -78,8 +78,9 @@ class POSE_OT_chain_ik_plant(ClipOperator):
         platform = scene.objects.get(self.relative_to)
         if self.relative_to and platform is None:
             return self.refuse(
-                f"There is no object '{self.relative_to}' in the scene: choose another one in"
-                " Relative To."
+                "There is no object '{relative_to}' in the scene: choose another one in Relative"
+                " To.",
+                relative_to=self.relative_to,
             )
         body, frames = self._owner.chain_ik.body, self.frames(scene)
         root = free_root(self._owner, body.root)
@@ -96,4 +97,4 @@ class POSE_OT_chain_ik_plant(ClipOperator):
         chains = self._owner.chain_ik.chains
         counts = planted.counts().items()
         told = ", ".join(f"{chains[index].name} {count}" for index, count in counts)
-        self.tell(f"Contacts planted: {told}")
+        self.tell("Contacts planted: {told}", told=told)

@@ -9,6 +9,7 @@ import bpy
 from mathutils import Vector
 
 from ...core import IKError
+from ...core.model.message import Message, joined
 from ...properties.chains import ChainGroup, chain_key, chains_of, owner_of
 from ...rig.reading.refusals import RigError
 from ...translations import translate
@@ -75,14 +76,14 @@ class Dragging(ChainOperator):
         try:
             self.read(context)
         except IKError as error:
-            return self.refuse(error)
+            return self.refuse(error.message)
         self._start = self._last = _mouse(event)
         # It moves more slowly than the mouse while Shift is held.
         self._pointer = self._start.copy()
         self.axis, self._is_moved, self.use_snap = "", False, False
         self._is_pressed = event.type == "LEFTMOUSE" and event.value in {"PRESS", "CLICK_DRAG"}
         context.window_manager.modal_handler_add(self)
-        context.workspace.status_text_set(translate(" · ".join(self.hints)))
+        context.workspace.status_text_set(translate(joined(" · ", map(Message, self.hints))))
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
@@ -90,9 +91,11 @@ class Dragging(ChainOperator):
         try:
             return self._handle_event(context, event)
         except IKError as error:
-            problem = str(error)
+            problem = error.message
         except ReferenceError:
-            problem = "The dragged target, pole or chain no longer exists: choose another one."
+            problem = Message(
+                "The dragged target, pole or chain no longer exists: choose another one."
+            )
         # The dragged thing is gone or has not moved, so there is nothing to restore.
         self._clear_texts(context)
         return self.refuse(problem)

@@ -9,6 +9,7 @@ import numpy as np
 from bpy.props import EnumProperty, FloatProperty, StringProperty
 from mathutils import Vector
 
+from ...core.model.message import Message
 from ...properties.chains import ChainGroup, owner_of
 from ...properties.joints.ends import end_setting, move_limit_end
 from ...properties.records import chain_spec
@@ -39,7 +40,7 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         "Move one end of the rotation range of a bone in the active chain. The range is in the"
         " chain's joint for this bone, otherwise in the bone's IK limits"
     )
-    hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
+    hints = (*Dragging.hints, Message("Ctrl: steps of {snap}°", snap=f"{SNAP:.0f}"))
 
     bone: StringProperty(name="Bone", description="A bone of the chain", options=SKIP_SAVE)
     turn: EnumProperty(
@@ -84,9 +85,12 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         snapped = self.snapped(self._angle)
         self.angle = self._set(settings, snapped)
         degrees = f"{math.degrees(self.angle):.1f}"
-        if end.is_max:
-            return f"Max {self.turn} of '{self.bone}': {degrees}°"
-        return f"Min {self.turn} of '{self.bone}': {degrees}°"
+        text = (
+            "Max {turn} of '{bone}': {degrees}°"
+            if end.is_max
+            else "Min {turn} of '{bone}': {degrees}°"
+        )
+        return Message(text, turn=self.turn, bone=self.bone, degrees=degrees)
 
     def revert(self, _context: bpy.types.Context) -> None:
         """Set the angle before the drag."""
@@ -105,8 +109,9 @@ class POSE_OT_chain_ik_set_limit(Dragging):
             if "XYZ"[end.axis] == self.turn and end.is_max == (self.end == "MAX"):
                 return end
         raise RigError(
-            f"Bone '{self.bone}' has no limit about this axis in this chain: switch Limits on, and"
-            " a limit about this axis."
+            "Bone '{bone}' has no limit about this axis in this chain: switch Limits on, and a"
+            " limit about this axis.",
+            bone=self.bone,
         )
 
     def _set(self, settings: ChainGroup, angle: float) -> float:

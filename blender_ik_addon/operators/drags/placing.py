@@ -8,6 +8,7 @@ from bpy.props import FloatVectorProperty
 from mathutils import Vector
 
 from ...core.algebra.arithmetic import Array
+from ...core.model.message import Message
 from ...properties.records import controls_of_chain
 from ...rig.reading.spec import Anchor
 from ...rig.tools.lengths import length_in_words, length_unit
@@ -48,7 +49,7 @@ class Placing(Dragging):
         find = selection.problem_of_pole if is_pole else selection.problem_of_chain
         problem = find(context)
         if not problem and cls._anchor(context) is None:
-            problem = f"This chain has no {cls.word}: choose one first."
+            problem = Message("This chain has no {word}: choose one first.", word=cls.word)
         return problem
 
     def act(self, context: bpy.types.Context) -> None:
@@ -81,11 +82,12 @@ class Placing(Dragging):
             self._place(context, point)
         except MoveBlockedError as error:
             self._held_error = error
-            return str(error)
+            return error.message
         self._point = point
         distance = float(np.linalg.norm(self._point - start))
         words = length_in_words(distance, length_unit(context.scene))
-        return f"Moved by {words} along {self.axis}" if self.axis else f"Moved by {words}"
+        text = "Moved by {words} along {axis}" if self.axis else "Moved by {words}"
+        return Message(text, words=words, axis=self.axis)
 
     def revert(self, _context: bpy.types.Context) -> None:
         """Move the target or pole back."""

@@ -8,6 +8,7 @@ import bpy
 from bpy.props import FloatProperty
 from mathutils import Vector
 
+from ...core.model.message import Message
 from ...properties.chains import ChainGroup, owner_of
 from ...properties.records import chain_spec
 from ...rig.reading.animation import driven_axes
@@ -27,7 +28,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
     """
 
     bl_label = "Turn Pole Angle"
-    hints = (*Dragging.hints, f"Ctrl: steps of {SNAP:.0f}°")
+    hints = (*Dragging.hints, Message("Ctrl: steps of {snap}°", snap=f"{SNAP:.0f}"))
 
     angle: FloatProperty(
         name="Pole Angle",
@@ -68,7 +69,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
         snapped = self.snapped(self._angle)
         self.chain.pole_angle = snapped
         degrees = f"{math.degrees(snapped):.1f}"
-        return f"Pole Angle: {degrees}°"
+        return Message("Pole Angle: {degrees}°", degrees=degrees)
 
     def revert(self, _context: bpy.types.Context) -> None:
         """Set the angle before the drag."""

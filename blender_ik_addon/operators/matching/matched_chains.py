@@ -10,6 +10,7 @@ import bpy
 from bpy.props import BoolProperty
 
 from ...core import IKError
+from ...core.model.message import Message
 from ...properties.chain_lists import toes_of
 from ...properties.chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
 from ...properties.records import belongs_to_body, bones_of_chains, chain_spec
@@ -82,7 +83,7 @@ class Matching(ChainOperator):
             except IKError as error:
                 if chains == [settings]:
                     raise
-                problems.append(f"{settings.name}: {error}")
+                problems.append(Message("{name}: {error}", name=settings.name, error=error.message))
             else:
                 _, index = chain_key(settings)
                 chosen.setdefault(owner_of(settings), {})[index] = chain_spec(settings)

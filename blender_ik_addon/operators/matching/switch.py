@@ -105,7 +105,7 @@ class POSE_OT_chain_ik_switch(Matching):
         scene.frame_set(frame)
         name = ", ".join(chain.name for chain in settings_of(chosen))
         side = "IK" if to_ik else "FK"
-        self.tell(f"{name}: {side} from frame {frame} on")
+        self.tell("{name}: {side} from frame {frame} on", name=name, side=side, frame=frame)
         self.warn_of_held(controls_off_goals(goals))
         return {"FINISHED"}
 

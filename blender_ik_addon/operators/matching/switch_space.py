@@ -73,4 +73,9 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
         with preserve_frame(scene):
             key_space(control, space, frames, scene, interpolation)
         name = self.space or "World"
-        self.tell(f"{label(control)}: {name} from frame {frames[0]} on")
+        self.tell(
+            "{control}: {name} from frame {frames} on",
+            control=label(control),
+            name=name,
+            frames=frames[0],
+        )

@@ -6,6 +6,7 @@ from typing import cast
 
 import bpy
 
+from ...core.model.message import Message
 from ...properties.chains import ChainGroup, active_chain
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.compared.comparison_results import ComparedChain, ComparedSolver, last_comparison
@@ -36,7 +37,7 @@ class CHAINIK_UL_compared(bpy.types.UIList):
     ) -> None:
         row = layout.row(align=True)
         row.active = item.is_solved
-        row = _draw_cells(row, context, translate(item.name), figures(context, item))
+        row = _draw_cells(row, context, translate(item.title), figures(context, item))
         settings = comparison.chain
         if settings is not None and item.is_in_use(settings):
             row.label(text="", icon="CHECKMARK")
@@ -65,11 +66,11 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
         row.operator("pose.chain_ik_compare_clear", text="", icon="X")
         settings = cast(ChainGroup, comparison.chain)
         frame = f"{comparison.frame:.2f}".rstrip("0").rstrip(".")
-        chain = settings.name
-        text = f"'{chain}' at frame {frame}"
+        text = "'{chain}' at frame {frame}"
         if settings != active_chain(context):
-            text = f"'{chain}' at frame {frame}, not the active chain"
-        layout.label(text=translate(text), translate=False)
+            text = "'{chain}' at frame {frame}, not the active chain"
+        message = Message(text, chain=settings.name, frame=frame)
+        layout.label(text=translate(message), translate=False)
         row = layout.row(align=True)
         _draw_cells(row, context, "Solver", ("Residual", "Iterations", "Time", " "))
         layout.template_list(
@@ -111,7 +112,8 @@ def _draw_active(
     """Draw all figures and the status of the active solver."""
     gap, count, time = figures(context, row)
     if count:
-        count = translate("1 iteration" if count == "1" else f"{count} iterations")
+        text = "1 iteration" if count == "1" else "{count} iterations"
+        count = translate(Message(text, count=count))
     column = layout.column(align=True)
     column.label(text=", ".join(filter(None, (gap, count, time))), translate=False)
-    draw_text(column, row.status)
+    draw_text(column, row.message)

@@ -38,7 +38,7 @@ class VIEW3D_PT_chain_ik_status(ActiveChainPanel):
         width = (sidebar_width(bpy.context) - RESERVED_WIDTH) / LETTER_WIDTH
         gap, unit = residual(settings), length_unit(bpy.context.scene)
         distance = length_in_words(gap, unit) if gap >= 0.0 else ""
-        text = _in_one_line(settings.status, max(int(width), MIN_CHARACTERS), distance)
+        text = _in_one_line(settings.message, max(int(width), MIN_CHARACTERS), distance)
         row = layout.row(align=True)
         row.label(text="", icon_value=_dot_icon(colours(bpy.context)[look.colour]))
         row.label(text=text, icon=look.icon, translate=False)
@@ -60,7 +60,7 @@ class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         settings = active_chain(context)
         column = self.layout.column(align=True)
-        draw_text(column, settings.status, DETAILS_CHARACTERS)
+        draw_text(column, settings.message, DETAILS_CHARACTERS)
 
 
 def _in_one_line(status: str, width: int, distance: str) -> str:

@@ -6,6 +6,7 @@ from typing import cast
 
 import bpy
 
+from ...core.model.message import Message
 from ...properties.chains import active_chain, body_of, owner_of
 from ...properties.controls.torso import lost_root
 from ...properties.settings import ChainSettings
@@ -39,5 +40,5 @@ class VIEW3D_PT_chain_ik_body(ActiveChainPanel):
         layout.prop(body, "floor")
         # The status reports a root that does not exist.
         if not lost_root(owner):
-            text = translate(f"Chain IK sets the location of '{body.root}'")
+            text = translate(Message("Chain IK sets the location of '{root}'", root=body.root))
             layout.label(text=text, icon="INFO", translate=False)

@@ -58,7 +58,7 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
             else:
                 attempts.append(solve(compared, solver, use_finish=use_finish))
         except IKError as error:
-            attempts.append(Attempt(str(error)))
+            attempts.append(Attempt(error.message))
     return attempts
 
 

@@ -17,12 +17,15 @@ from bpy.props import (
     StringProperty,
 )
 
+from ...core.model.message import Message
 from ...rig.comparing.comparing import CONTENDERS, Attempt
 from ...rig.reading.channels import Channels, read_floats, read_integers
 from ..chains import ChainGroup, chain_key, chains_of
 from ..choices import SOLVERS, uses
 
 _NAMES = {identifier: name for identifier, name, _ in SOLVERS} | {"": "Blender's constraint"}
+# The statuses of the last comparison by their texts, which are all that properties can hold.
+_MESSAGES: dict[str, Message] = {}
 
 
 class ComparedPoint(bpy.types.PropertyGroup):
@@ -56,6 +59,20 @@ class ComparedSolver(bpy.types.PropertyGroup):
         name="Time", description="Time of one solve, in milliseconds; -1 without a pose"
     )
     joints: CollectionProperty(type=ComparedPoint)
+
+    @property
+    def title(self) -> Message:
+        """The name, for people."""
+        name, is_finished = (
+            Message(_NAMES[self.solver]),
+            self.use_finish and uses(self, "use_finish"),
+        )
+        return Message("{name} and Newton", name=name) if is_finished else name
+
+    @property
+    def message(self) -> Message:
+        """The status, for people."""
+        return _MESSAGES.get(self.status) or Message(self.status)
 
     @property
     def is_solved(self) -> bool:
@@ -125,14 +142,14 @@ class ComparedChain(bpy.types.PropertyGroup):
 
     def keep(self, mark: str, attempts: Sequence[Attempt], frame: float) -> None:
         """Store the results of a comparison of a chain, in place of the last ones."""
+        self.forget()
         self.mark, self.frame = mark, frame
-        self.solvers.clear()
         for (solver, use_finish), attempt in zip(CONTENDERS, attempts, strict=True):
             row = self.solvers.add()
             row.solver, row.use_finish = "" if solver is None else solver.value, use_finish
-            name, is_finished = _NAMES[row.solver], use_finish and uses(row, "use_finish")
-            row.name = f"{name} and Newton" if is_finished else name
+            row.name = row.title
             row.status, row.residual, row.iterations, row.milliseconds, joints = attempt
+            _MESSAGES[row.status] = attempt.status
             for joint in joints.tolist():
                 row.joints.add().co = joint
         # At first the solver of the chain is the active one.
@@ -142,6 +159,7 @@ class ComparedChain(bpy.types.PropertyGroup):
         """Forget the last comparison."""
         self.solvers.clear()
         self.mark = ""
+        _MESSAGES.clear()
 
 
 def last_comparison(window_manager: bpy.types.WindowManager | None) -> ComparedChain:

@@ -57,7 +57,7 @@ def check_space_name(settings: ChainGroup, which: str, name: str) -> tuple[Ancho
     owner = owner_of(settings)
     control = controls_of_chain(settings)[CONTROL_KINDS.index(which)]
     if control is None:
-        raise RigError(f"This chain has no {which.lower()}: choose one first.")
+        raise RigError("This chain has no {word}: choose one first.", word=which.lower())
     channels_of(control)
     if not name:
         return control, None
@@ -67,7 +67,7 @@ def check_space_name(settings: ChainGroup, which: str, name: str) -> tuple[Ancho
     elif (named_object := bpy.data.objects.get(name)) is not None:
         space = Anchor(named_object)
     else:
-        raise RigError(f"There is no bone or object '{name}': choose another space.")
+        raise RigError("There is no bone or object '{name}': choose another space.", name=name)
     check_control(control)
     check_space(control, space, movers())
     return control, space

@@ -10,6 +10,7 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
+from ...core.model.message import Message
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.hierarchy import find_hips
 from ...rig.anatomy.limbs import Limb, LimbKind
@@ -95,7 +96,9 @@ def lost_root(armature_object: bpy.types.Object) -> str:
 
 
 def _missing_root(hips: str) -> str:
-    return f"Bone '{hips}', the root of the body, does not exist: choose another Root."
+    return Message(
+        "Bone '{hips}', the root of the body, does not exist: choose another Root.", hips=hips
+    )
 
 
 def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
@@ -111,13 +114,15 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
     has_chains = isinstance(linked, bpy.types.Object) and bool(chains_of(linked))
     if has_chains and other is not None:
         raise RigError(
-            f"Object '{armature_object.name}' is a library override of a character with"
-            " chains: make the whole body in the file that it is linked from."
+            "Object '{name}' is a library override of a character with chains: make the whole body"
+            " in the file that it is linked from.",
+            name=armature_object.name,
         )
     if other is not None:
         raise RigError(
-            f"Object '{other.name}' has chains on the same armature: give this object its own"
-            " armature (Object > Relations > Make Single User)."
+            "Object '{name}' has chains on the same armature: give this object its own armature"
+            " (Object > Relations > Make Single User).",
+            name=other.name,
         )
     skeleton = skeleton_of(armature_object)
     spec = replace(_hips_spec(hips), body=BodyGoal(hips))

@@ -63,12 +63,15 @@ def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> End
         return EndSetting(joint, f"min_{axis}", -MAX_END, high)
     posed = owner_of(chain).pose.bones.get(bone)
     if posed is None:
-        raise RigError(f"Bone '{bone}' no longer exists: choose another bone of the chain.")
+        raise RigError(
+            "Bone '{bone}' no longer exists: choose another bone of the chain.", bone=bone
+        )
     name = f"ik_{'max' if is_max else 'min'}_{axis}"
     if owner_of(chain).override_library and not posed.is_property_overridable_library(name):
         raise RigError(
-            f"The IK limits of bone '{bone}' come from a library and cannot be changed here:"
-            " add a joint for this bone to the chain."
+            "The IK limits of bone '{bone}' come from a library and cannot be changed here: add a"
+            " joint for this bone to the chain.",
+            bone=bone,
         )
     # IK limits of bones always contain the rest pose.
     return EndSetting(posed, name, *((0.0, math.pi) if is_max else (-math.pi, 0.0)))
@@ -89,7 +92,9 @@ def move_limit_end(chain: ChainGroup, bone: str, axis: str, angle: float, *, is_
     """
     setting = end_setting(chain, bone, axis, is_max=is_max)
     if driven_axes(owner_of(chain), setting.holder.path_from_id(setting.name)):
-        raise RigError(f"This limit of bone '{bone}' has drivers: remove its drivers first.")
+        raise RigError(
+            "This limit of bone '{bone}' has drivers: remove its drivers first.", bone=bone
+        )
     angle = min(max(angle, setting.least), setting.most)
     setattr(setting.holder, setting.name, abs(angle) if setting.is_cone else angle)
     return angle

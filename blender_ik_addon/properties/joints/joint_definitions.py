@@ -12,6 +12,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, StringProperty
 
 from ...core import JointKind
 from ...core.kinematics.joint_limits import FREE
+from ...core.model.message import Message
 from ...rig.planning.checks import check_settings
 from ...rig.reading.bone_joints import KINDS, MAX_STIFFNESS
 from ...rig.reading.spec import JointSpec, RelativeTo
@@ -163,7 +164,7 @@ def joint_spec(settings: JointSettings) -> JointSpec:
     names = [f"{end}_{axis}" for axis in ranged for end in ("min", "max")]
     names += ["stiffness_x", "stiffness_y", "stiffness_z", "cone_angle"]
     names += ["slide_min", "slide_max"] if settings.use_slide else []
-    check_settings(settings, names, f"the joint of '{settings.bone}'")
+    check_settings(settings, names, Message("the joint of '{bone}'", bone=settings.bone))
     low, high = [-math.inf] * 3, [math.inf] * 3
     for axis in ranged:
         i = "xyz".index(axis)

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from ...core import Forces, IKError, JointKind
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import FREE
+from ...core.model.message import Message
 
 VERSION = 1
 AXES = ("x", "y", "z")
@@ -36,7 +37,7 @@ LARGEST_CREATURE = 1_000_000
 MAX_DEPTH = 20
 # The greatest float32, in which Blender stores numbers, as it is written for people.
 LARGEST_NUMBER = 3.4028235e38
-_WHAT_TO_GIVE = "give a number, a list of numbers, or pairs [place, number]"
+_WHAT_TO_GIVE = Message("give a number, a list of numbers, or pairs [place, number]")
 # A string, even if it never ends, or a bracket outside of strings.
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]+|\\.)*"?|[\[\]{}]', re.DOTALL)
 
@@ -128,14 +129,17 @@ def parse_creature(text: str) -> Creature:
     data = _load(text)
     if not isinstance(data, dict) or data.get("creature") != VERSION:
         raise InvalidCreatureError(
-            f"This is not a creature file of version {VERSION}:"
-            " use a file that Save Creature has written."
+            "This is not a creature file of version {version}: use a file that Save Creature has"
+            " written.",
+            version=VERSION,
         )
     for key in data:
         if key not in KEYS:
             keys = ", ".join(KEYS[1:])
             raise InvalidCreatureError(
-                f"The creature file has an unknown entry '{_excerpt(key)}': use {keys}."
+                "The creature file has an unknown entry '{key}': use {keys}.",
+                key=_excerpt(key),
+                keys=keys,
             )
     name = data.get("name", "Creature")
     if not isinstance(name, str) or not name.strip():
@@ -143,8 +147,9 @@ def parse_creature(text: str) -> Creature:
     # JSON can contain lone surrogates, which cannot be stored.
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in name):
         raise InvalidCreatureError(
-            f"The creature's name '{_excerpt(name)}' has a character that Blender cannot store:"
-            " change the name."
+            "The creature's name '{name}' has a character that Blender cannot store: change the"
+            " name.",
+            name=_excerpt(name),
         )
     return Creature(
         name=name,
@@ -174,7 +179,8 @@ def _load(text: str) -> Any:
     """Return the content of a JSON text, with all numbers as floats."""
     if len(text) > LARGEST_CREATURE:
         raise InvalidCreatureError(
-            f"The creature file is longer than {LARGEST_CREATURE} characters: choose another file."
+            "The creature file is longer than {largest_creature} characters: choose another file.",
+            largest_creature=LARGEST_CREATURE,
         )
     depth = 0
     for token in _STRING_OR_BRACKET.finditer(text):
@@ -188,8 +194,9 @@ def _load(text: str) -> Any:
         return json.loads(text, parse_int=float)
     except json.JSONDecodeError as error:
         raise InvalidCreatureError(
-            f"Line {error.lineno} of the creature file is not JSON ({error.msg}):"
-            " correct this line."
+            "Line {lineno} of the creature file is not JSON ({msg}): correct this line.",
+            lineno=error.lineno,
+            msg=error.msg,
         ) from None
 
 
@@ -207,16 +214,17 @@ def _read_comfort(data: Any) -> tuple[tuple[Curve, Curve], ...]:
         )
     ranges = []
     for axis in AXES:
-        pair, name = data.get(axis, [0.0, 0.0]), f"comfort about {axis}"
+        pair, name = data.get(axis, [0.0, 0.0]), Message("comfort about {axis}", axis=axis)
         if not isinstance(pair, list) or len(pair) != 2:
             raise InvalidCreatureError(
-                f"The creature's {name} is not a range: write [minimum, maximum]."
+                "The creature's {name} is not a range: write [minimum, maximum].", name=name
             )
         low, high = (_read_curve(end, name, -180.0, 180.0) for end in pair)
         places = np.union1d(low.places, high.places)
         if (low.at(places) > high.at(places)).any():
             raise InvalidCreatureError(
-                f"The creature's {name} has a minimum greater than its maximum: swap the two."
+                "The creature's {name} has a minimum greater than its maximum: swap the two.",
+                name=name,
             )
         ranges.append((low, high))
     return tuple(ranges)
@@ -226,7 +234,8 @@ def _read_joints(data: Any) -> tuple[JointKind, ...]:
     names = [kind.name for kind in FREE]
     if not isinstance(data, list) or any(name not in names for name in data):
         raise InvalidCreatureError(
-            f"The creature's joints must be a list of joint kinds: choose from {', '.join(names)}."
+            "The creature's joints must be a list of joint kinds: choose from {names}.",
+            names=", ".join(names),
         )
     return tuple(JointKind[name] for name in data)
 
@@ -234,7 +243,9 @@ def _read_joints(data: Any) -> tuple[JointKind, ...]:
 def _read_curve(data: Any, name: str, least: float = 0.0, most: float = math.inf) -> Curve:
     rows = data if isinstance(data, list) else [data]
     if not rows:
-        raise InvalidCreatureError(f"The creature's {name} is an empty list: put numbers in it.")
+        raise InvalidCreatureError(
+            "The creature's {name} is an empty list: put numbers in it.", name=name
+        )
     if all(isinstance(row, list) and len(row) == 2 for row in rows):
         places, values = np.array([[_read_number(end, name) for end in row] for row in rows]).T
     else:
@@ -242,22 +253,30 @@ def _read_curve(data: Any, name: str, least: float = 0.0, most: float = math.inf
         places = np.linspace(0.0, 1.0, len(values))
     if (np.diff(places) <= 0.0).any() or places[0] < 0.0 or places[-1] > 1.0:
         raise InvalidCreatureError(
-            f"The creature's {name} has places that do not increase from 0 to 1: {_WHAT_TO_GIVE}"
-            " in increasing order."
+            "The creature's {name} has places that do not increase from 0 to 1: {what_to_give} in"
+            " increasing order.",
+            name=name,
+            what_to_give=_WHAT_TO_GIVE,
         )
     if (values < least).any() or (values > most).any():
-        bounds = f"{least:g} or more" if most == math.inf else f"between {least:g} and {most:g}"
-        raise InvalidCreatureError(f"The creature's {name} is out of bounds: set it to {bounds}.")
+        text = "{least} or more" if most == math.inf else "between {least} and {most}"
+        bounds = Message(text, least=f"{least:g}", most=f"{most:g}")
+        raise InvalidCreatureError(
+            "The creature's {name} is out of bounds: set it to {bounds}.", name=name, bounds=bounds
+        )
     return Curve(places, values)
 
 
 def _read_number(given: Any, name: str) -> float:
     if not isinstance(given, float) or math.isnan(given):
         raise InvalidCreatureError(
-            f"The creature's {name} is {json.dumps(given)[:40]}, not a number: {_WHAT_TO_GIVE}."
+            "The creature's {name} is {given}, not a number: {what_to_give}.",
+            name=name,
+            given=json.dumps(given)[:40],
+            what_to_give=_WHAT_TO_GIVE,
         )
     if abs(given) > LARGEST_NUMBER:
         raise InvalidCreatureError(
-            f"The creature's {name} is too large for Blender: give a smaller number."
+            "The creature's {name} is too large for Blender: give a smaller number.", name=name
         )
     return given

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core import Status
 from ...core.algebra.arithmetic import Array, Indices
+from ...core.model.message import Message
 from ...core.model.status import STATUSES
 from ..frames.places import Places, in_armatures
 from ..posing.outcome import Outcome, outcome_of
@@ -20,7 +21,7 @@ from .followed_anchors import Anchors
 
 # Least growth of a bone's scale that counts as stretch: Blender's float32 rounds by less.
 MIN_GROWTH = 1e-6
-POSED_ELSEWHERE = (
+POSED_ELSEWHERE = Message(
     "Not solved here: another scene or window has posed these bones at a different frame. Move"
     " this chain's target, or change the frame."
 )
@@ -68,8 +69,8 @@ class Batch:
         self.driven = [tree for _, trees in members for _, tree in trees]
         self.live_chains = [chain for tree in self.driven for chain in tree.live_chains]
         self.uids = [state.uid for state, trees in members for _, tree in trees for _ in tree.specs]
-        self.errors: dict[int, str] = {}
-        self._failed: dict[int, str] = {}
+        self.errors: dict[int, Message] = {}
+        self._failed: dict[int, Message] = {}
         self.states = [state for state, trees in members for _ in trees]
         self._members = members
         specs = [spec for tree in self.driven for spec in tree.specs]

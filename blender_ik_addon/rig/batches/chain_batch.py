@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.model.message import Message
 from ...core.model.status import REACHED
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
@@ -38,7 +39,7 @@ CURRENT_NOISE = 1e-6
 # times the tolerance of solves.
 MAX_TIP_GAP = 1e-4
 NO_CHAIN = np.zeros((), dtype=np.bool_)
-NO_WEIGHT = "No chain of this tree has a weight above zero: raise the weight of one chain."
+NO_WEIGHT = Message("No chain of this tree has a weight above zero: raise the weight of one chain.")
 
 
 class ChainBatch(Batch):
@@ -146,13 +147,13 @@ class ChainBatch(Batch):
         self.errors = {}
         has_moved = self._targets.read(world, self.errors)
         if self._poles is not None:
-            pole_errors: dict[int, str] = {}
+            pole_errors: dict[int, Message] = {}
             has_moved[self._poled] |= self._poles.read(world, pole_errors)
             for i, text in pole_errors.items():
                 self.errors.setdefault(int(self._poled[i]), text)
         has_changed: Flags = has_moved.reshape(self._shape)
         if self._floors is not None:
-            floor_errors: dict[int, str] = {}
+            floor_errors: dict[int, Message] = {}
             has_changed |= self._floors.read(world, floor_errors)[:, None]
             for row, text in floor_errors.items():
                 self._note_error([row], text)
@@ -167,7 +168,7 @@ class ChainBatch(Batch):
         self._is_sound = not self.errors
         return has_changed.any(axis=1)
 
-    def _note_error(self, rows: list[int], text: str) -> None:
+    def _note_error(self, rows: list[int], text: Message) -> None:
         """Note an error of all chains of some trees, for those without another error."""
         for row in rows:
             for chain in range(self._shape[1]):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.model.message import Message
 from ..reading.spec import Anchor
 from ..reading.world import ObjectRows, WorldMatrices, is_sound
 
@@ -32,7 +33,7 @@ class Anchors:
         self._rows: Indices = np.empty(0, dtype=np.int64)
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
 
-    def read(self, world: WorldMatrices, errors: dict[int, str]) -> Flags:
+    def read(self, world: WorldMatrices, errors: dict[int, Message]) -> Flags:
         """Read the matrices; return which have changed, shape (B,).
 
         Anchors that cannot be used count as changed.
@@ -57,7 +58,7 @@ class Anchors:
         return changed.any(axis=1)
 
     def _read_one_by_one(
-        self, matrices: Array, world: WorldMatrices, errors: dict[int, str]
+        self, matrices: Array, world: WorldMatrices, errors: dict[int, Message]
     ) -> None:
         """Read anchors with unsound matrices one by one, and note the errors of unusable ones."""
         for i in [row for row, matrix in enumerate(matrices) if not is_sound(matrix)]:
@@ -65,4 +66,4 @@ class Anchors:
                 matrices[i] = world.matrix(self._anchors[i], self._word)
             except IKError as error:
                 matrices[i] = np.nan
-                errors[i] = str(error)
+                errors[i] = error.message

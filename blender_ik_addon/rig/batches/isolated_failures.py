@@ -8,11 +8,12 @@ import numpy as np
 
 from ...core import IKError
 from ...core.algebra.arithmetic import Indices
+from ...core.model.message import Message
 
 
 def solve_rows(
-    rows: Indices, solve: Callable[[Indices], object], failed: Mapping[int, str]
-) -> dict[int, str]:
+    rows: Indices, solve: Callable[[Indices], object], failed: Mapping[int, Message]
+) -> dict[int, Message]:
     """Solve rows as ``solve_split``, failed ones apart; return the errors of all rows, by row.
 
     Args:
@@ -27,7 +28,7 @@ def solve_rows(
     return others | solve_split(rows[~has_failed], solve) | solve_split(rows[has_failed], solve)
 
 
-def solve_split(rows: Indices, solve: Callable[[Indices], object]) -> dict[int, str]:
+def solve_split(rows: Indices, solve: Callable[[Indices], object]) -> dict[int, Message]:
     """Solve rows in one call, or after an error in halves; return the errors, by row.
 
     Args:
@@ -40,7 +41,7 @@ def solve_split(rows: Indices, solve: Callable[[Indices], object]) -> dict[int, 
         solve(rows)
     except IKError as error:
         if len(rows) == 1:
-            return {int(rows[0]): str(error)}
+            return {int(rows[0]): error.message}
         half = len(rows) // 2
         return solve_split(rows[:half], solve) | solve_split(rows[half:], solve)
     return {}

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags
+from ...core.model.message import Message
 from ..frames.bases import Bases, PosedRig, RootBones, WorldSize, base_key, read_bases, world_sizes
 from ..planning.animated_pose import AnimatedPose
 from ..planning.checks import check_channels, check_pose, is_pose_sound
@@ -112,7 +113,7 @@ class RigState:
     unmirrored: Array | None = None
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
-    errors: dict[int, str] = field(default_factory=dict)
+    errors: dict[int, Message] = field(default_factory=dict)
     own_anchors: list[OwnAnchor] = field(default_factory=list)
     histories: dict[HistoryKey, History[Any]] = field(default_factory=dict)
     posed_by_hand: dict[bytes, PosedByHand] = field(default_factory=dict)
@@ -160,7 +161,7 @@ class RigState:
                     check_pose(self.object, self.pose, chain.plan)
                 joints[index] = self._joints_of(chain)
             except IKError as error:
-                self.errors[index] = str(error)
+                self.errors[index] = error.message
                 if isinstance(error, OwnAnchorError):
                     self.own_anchors.append(error.own_anchor)
                 continue
@@ -311,9 +312,11 @@ class RigState:
             tip = chain.plan.tip
             if tip in slid and tip not in chain.plan.written:
                 chains.remove(chain)
-                self.errors[chain.index] = (
-                    f"The head of bone '{chain.spec.bone}' slides with chain '{slid[tip]}':"
-                    " choose its parent as the tip bone, and switch Use Tail on."
+                self.errors[chain.index] = Message(
+                    "The head of bone '{bone}' slides with chain '{slid}': choose its parent as the"
+                    " tip bone, and switch Use Tail on.",
+                    bone=chain.spec.bone,
+                    slid=slid[tip],
                 )
 
     def _slide_of(
@@ -359,7 +362,7 @@ class RigState:
                     is_keyed=not keyed.isdisjoint(chain.plan.names),
                 )
             except IKError as error:
-                self.errors[chain.index] = str(error)
+                self.errors[chain.index] = error.message
                 continue
             self.live_chains.append(live_chain)
         if not are_planned_alike(self.live_chains, known):

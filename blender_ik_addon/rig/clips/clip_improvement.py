@@ -12,6 +12,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.clips.clip import meet, turns_between
 from ...core.clips.whole_clip import accelerates_more, improve
+from ...core.model.message import Message
 from ..frames.bone_channels import BoneChannels, rotation_channels
 from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
@@ -28,14 +29,14 @@ RANGE_TOLERANCE = 1e-4
 # Largest move by a chain above of the effector of one below, which may be too short to correct it:
 # half of the error that is promised for keys, in lengths of the chain below and in radians.
 CARRIED_TOLERANCE = 5e-6
-GOES_ON = "it starts from its last pose"
-FOLLOWED = "targets or poles of other chains move with its bones"
-HAS_CONSTRAINTS = "constraints or drivers also move its bones"
-HAS_OTHERS = "it shares bones with chains that are not baked"
-HAS_MANY = f"it has more than {MOST_BONES} bones"
-HAS_MOVING_RANGES = "its limits or locks change between frames"
-IS_ABOVE = "bones below it are baked frame by frame"
-OF_BODY = "it belongs to a whole body"
+GOES_ON = Message("it starts from its last pose")
+FOLLOWED = Message("targets or poles of other chains move with its bones")
+HAS_CONSTRAINTS = Message("constraints or drivers also move its bones")
+HAS_OTHERS = Message("it shares bones with chains that are not baked")
+HAS_MANY = Message("it has more than {most_bones} bones", most_bones=MOST_BONES)
+HAS_MOVING_RANGES = Message("its limits or locks change between frames")
+IS_ABOVE = Message("bones below it are baked frame by frame")
+OF_BODY = Message("it belongs to a whole body")
 
 
 @dataclass(eq=False)
@@ -46,7 +47,7 @@ class _ClipGroup:
     chains: tuple[int, ...]
     is_fixed: Flags
     goals: ReachedGoals | None = None
-    why: str = ""
+    why: Message | None = None
     channels_before: Array = field(init=False)
     keyed: Array = field(init=False)
     local: Array = field(init=False)
@@ -63,7 +64,7 @@ class _ClipGroup:
         )
         self.improved = self.local
 
-    def exclude(self, why: str) -> None:
+    def exclude(self, why: Message) -> None:
         """Keep the group as it was solved frame by frame, for a reason."""
         self.why, self.is_fixed = self.why or why, np.ones_like(self.is_fixed)
 
@@ -111,7 +112,7 @@ class BakedClip:
         """Return the rows of frames that no path reaches without a jump, by chain."""
         return {chain: group.jumps for group in self._groups for chain in group.chains}
 
-    def reasons(self) -> dict[int, str]:
+    def reasons(self) -> dict[int, Message]:
         """Return the reasons why chains are baked frame by frame, by chain."""
         return {chain: group.why for group in self._groups for chain in group.chains if group.why}
 

@@ -11,6 +11,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Counts
 from ...core.clips.contacts import Planted, runs
 from ...core.clips.footholds import Motion
+from ...core.model.message import Message
 from ..controls.default_poles import placements
 from ..controls.foot_roll import control_above, control_goal, rigid
 from ..keying.keys import ChannelKeys, write_keys
@@ -141,8 +142,12 @@ class PlantedClip:
             if known:
                 shown = ", ".join([*known[:MAX_RUNS], *["..."] * (len(known) > MAX_RUNS)])
                 yield (
-                    f"Chain '{self._limbs[index].spec.name}' is too short for its contacts at"
-                    f" frames {shown}: change its keys of Planted there, and plant again"
+                    Message(
+                        "Chain '{name}' is too short for its contacts at frames {shown}: change its"
+                        " keys of Planted there, and plant again",
+                        name=self._limbs[index].spec.name,
+                        shown=shown,
+                    )
                 )
 
     def write(self, *, with_hips: bool) -> None:

@@ -53,15 +53,18 @@ def check_plantable(
         driven = [driven_axes(anchor.object, moved.path_from_id(prop)) for prop in props]
         if any(locks) or any(driven):
             raise RigError(
-                f"Channels of the {word} '{moved.name}' are locked or have drivers:"
-                " unlock them, or remove the drivers first."
+                "Channels of the {word} '{name}' are locked or have drivers: unlock them, or remove"
+                " the drivers first.",
+                word=word,
+                name=moved.name,
             )
     for owner in {armature_object, *(anchor.object for anchor, _ in _find_controls(spec))}:
         check_keyable(owner)
         if any(strips(owner)):
             raise RigError(
-                f"The NLA of '{owner.name}' plays strips: bake them into one action first, with"
-                " Bake Action."
+                "The NLA of '{name}' plays strips: bake them into one action first, with Bake"
+                " Action.",
+                name=owner.name,
             )
 
 

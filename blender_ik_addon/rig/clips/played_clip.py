@@ -51,8 +51,10 @@ class PlayedClip:
         if not np.isfinite(places).all():
             row = int(np.flatnonzero(~np.isfinite(places).all(axis=(1, 2)))[0])
             raise RigError(
-                f"The transform of '{label(self._anchors[row])}' is not finite at frame {frame}:"
-                " check its keys, drivers and constraints."
+                "The transform of '{anchors}' is not finite at frame {frame}: check its keys,"
+                " drivers and constraints.",
+                anchors=label(self._anchors[row]),
+                frame=frame,
             )
 
     def place(self, anchor: Anchor) -> Array:

@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
+from ...core.model.message import Message
 from ..keying.baking import key, never_moved, not_baked, select_frames
 from ..keying.keys import check_keyable, give_new_action
 from ..keying.playing import check_live, play_unchanged, preserve_frame
@@ -72,13 +73,19 @@ class ClipBake(Recorder):
         """Yield messages about chains for the user, with the numbers of recorded frames."""
         for index, spec in self._chains.items():
             if why := self.find_reason(index):
-                yield f"Chain '{spec.name}' is baked frame by frame: {why}."
+                yield Message(
+                    "Chain '{name}' is baked frame by frame: {why}.", name=spec.name, why=why
+                )
             jumps = [str(frame) for frame in self.jumps(index, frames)]
             if jumps:
                 shown = ", ".join([*jumps[:MAX_JUMPS], *["..."] * (len(jumps) > MAX_JUMPS)])
                 yield (
-                    f"Chain '{spec.name}' still jumps at these frames, because no path without a"
-                    f" jump was found: {shown}"
+                    Message(
+                        "Chain '{name}' still jumps at these frames, because no path without a jump"
+                        " was found: {shown}",
+                        name=spec.name,
+                        shown=shown,
+                    )
                 )
 
 
@@ -177,7 +184,7 @@ def _play(
     if idle == set(chains):
         # This is not read at each frame: a status may read all keys, one per frame.
         first = min(idle)
-        raise never_moved(chains[first].name, armature_object.chain_ik.chains[first].status)
+        raise never_moved(chains[first].name, armature_object.chain_ik.chains[first].message)
     for _ in () if clip is None else clip.improve():
         yield frames[-1]
     return np.array(values), [index for index in chains if index not in idle]
@@ -188,6 +195,10 @@ def _check(
 ) -> None:
     if not frames:
         first, last = frames.start, frames.stop - 1
-        raise RigError(f"The start frame {first} is after the end frame {last}: swap the two.")
+        raise RigError(
+            "The start frame {first} is after the end frame {last}: swap the two.",
+            first=first,
+            last=last,
+        )
     check_live(scene)
     check_keyable(armature_object, in_new_action=keying.in_new_action)

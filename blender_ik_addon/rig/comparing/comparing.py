@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
+from ...core.model.message import Message, joined
 from ..batches.carry import pose_bones
 from ..batches.rig_state import Specs
 from ..planning.checks import check_scale
@@ -42,7 +43,7 @@ CONTENDERS = (
     (Solver.FOLLOW, True),
     (None, True),
 )
-FROM_PRESENT = "One drag from the present pose"
+FROM_PRESENT = Message("One drag from the present pose")
 # Largest count of repeats of a timing, and the seconds after which it ends.
 MAX_REPEATS, MAX_SECONDS = 8, 0.1
 NO_JOINTS = np.empty((0, 3))
@@ -59,7 +60,7 @@ class Attempt(NamedTuple):
         joints: Joints of the pose, world space, shape (m + 1, 3); (0, 3) without a pose.
     """
 
-    status: str
+    status: Message
     residual: float = -1.0
     iterations: int = -1
     milliseconds: float = -1.0
@@ -139,7 +140,7 @@ def solve(compared: ComparisonChain, solver: Solver, *, use_finish: bool) -> Att
     outcome, pose = trial.outcome(), trial.state.pose
     said = outcome_in_words(outcome, length_unit(compared.update.scene))
     return Attempt(
-        f"{FROM_PRESENT}. {said}" if solver is Solver.FOLLOW else said,
+        joined(". ", (FROM_PRESENT, said)) if solver is Solver.FOLLOW else said,
         outcome.residual,
         outcome.iterations,
         milliseconds,
@@ -165,7 +166,11 @@ def build_trial(compared: ComparisonChain, solver: Solver, *, use_finish: bool =
     trial = Trial(update, owner, requested, chain, home)
     if trial.refused and solver not in TREE_SOLVERS:
         other, text = next(iter(trial.refused.items()))
-        raise RigError(f"With this solver, chain '{specs[other].name}' is not solved: {text}")
+        raise RigError(
+            "With this solver, chain '{name}' is not solved: {text}",
+            name=specs[other].name,
+            text=text,
+        )
     return trial
 
 

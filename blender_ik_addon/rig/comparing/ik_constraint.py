@@ -12,6 +12,7 @@ from mathutils import Matrix
 
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
+from ...core.model.message import Message
 from ..live.live import memory
 from ..live.writer import write_property, write_rotation
 from ..planning.live_chain import LiveChain
@@ -60,10 +61,10 @@ def solve_by_constraint(compared: ComparisonChain) -> Attempt:
     spec, unit = trial.live_chain.spec, length_unit(compared.update.scene)
     assert spec.target is not None
     residual = float(np.linalg.norm(joints[-1] - world.matrix(spec.target, "target")[:3, 3]))
-    status = "Reached"
+    status = Message("Reached")
     if is_visible(residual, unit) and residual > spec.options.tolerance:
         gap = length_in_words(residual, unit)
-        status = f"{gap} left; the constraint gives no reason"
+        status = Message("{gap} left; the constraint gives no reason", gap=gap)
     return Attempt(status, residual, -1, milliseconds, joints)
 
 

@@ -247,8 +247,10 @@ def check_control(control: Anchor) -> None:
     parent = channels_of(control).parent
     if parent is not None:
         raise RigError(
-            f"Control '{label(control)}' has the parent '{parent.name}', so a space would move it"
-            " twice: clear the parent first."
+            "Control '{control}' has the parent '{name}', so a space would move it twice: clear the"
+            " parent first.",
+            control=label(control),
+            name=parent.name,
         )
 
 
@@ -260,8 +262,10 @@ def check_space(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> None
     """
     if makes_cycle(control, space, chains):
         raise RigError(
-            f"Space '{label(space)}' moves with '{label(control)}', or could do so through one"
-            " of its constraints: choose another space, or delete that constraint."
+            "Space '{space}' moves with '{control}', or could do so through one of its constraints:"
+            " choose another space, or delete that constraint.",
+            space=label(space),
+            control=label(control),
         )
     _space_matrix(space)
 
@@ -417,8 +421,8 @@ def _space_matrix(space: Anchor) -> Array:
     sides = np.linalg.svd(matrix[:3, :3], compute_uv=False)
     if sides[-1] <= MIN_SCALE_RATIO * sides[0]:
         raise RigError(
-            f"Space '{label(space)}' has a scale of zero, so nothing can follow it: choose"
-            " another space."
+            "Space '{space}' has a scale of zero, so nothing can follow it: choose another space.",
+            space=label(space),
         )
     return matrix
 

@@ -38,13 +38,17 @@ def select_frames(frames: Iterable[int], step: int) -> list[list[int]]:
 
 def not_baked(chain: str, frame: int, why: str) -> RigError:
     """Return the error for a chain that cannot be solved at a frame."""
-    return RigError(f"Chain '{chain}' cannot be baked at frame {frame}: {why}")
+    return RigError(
+        "Chain '{chain}' cannot be baked at frame {frame}: {why}", chain=chain, frame=frame, why=why
+    )
 
 
 def never_moved(chain: str, why: str) -> RigError:
     """Return the error for a chain that is solved at no frame, with its last status as reason."""
-    reason = why.removesuffix(".")
-    return RigError(f"Chain '{chain}' moves nothing in this range: {reason}.")
+    text = "Chain '{chain}' moves nothing in this range: {reason}."
+    if why.endswith("."):
+        text = "Chain '{chain}' moves nothing in this range: {reason}"
+    return RigError(text, chain=chain, reason=why)
 
 
 def key(

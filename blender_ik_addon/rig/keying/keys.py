@@ -51,17 +51,22 @@ def check_keyable(owner: bpy.types.Object, *, in_new_action: bool = False) -> No
     if data is None:
         return
     if data.use_tweak_mode:
-        raise RigError(f"The NLA of '{owner.name}' is in tweak mode: leave tweak mode first.")
+        raise RigError(
+            "The NLA of '{name}' is in tweak mode: leave tweak mode first.", name=owner.name
+        )
     action = data.action
     if action is not None and not action.is_editable and not in_new_action:
         raise RigError(
-            f"The action '{action.name}' of '{owner.name}' is linked, so no keys can be added: make"
-            " it local, or give the object another action."
+            "The action '{name}' of '{name2}' is linked, so no keys can be added: make it local, or"
+            " give the object another action.",
+            name=action.name,
+            name2=owner.name,
         )
     if data.action_influence < 1.0 or data.action_blend_type != "REPLACE":
         raise RigError(
-            f"The NLA of '{owner.name}' blends its action with the strips below it, so new keys"
-            " would play differently: set the action to Replace with an influence of 1."
+            "The NLA of '{name}' blends its action with the strips below it, so new keys would play"
+            " differently: set the action to Replace with an influence of 1.",
+            name=owner.name,
         )
 
 

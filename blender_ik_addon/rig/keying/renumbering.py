@@ -156,16 +156,19 @@ def _check_exclusive(
     """Raise if F-curves of an action cannot be changed, or also animate another object."""
     if not action.is_editable or action.override_library is not None:
         raise RigError(
-            f"The action '{action.name}' is linked, so its keys cannot follow the chains:"
-            " make it local first."
+            "The action '{name}' is linked, so its keys cannot follow the chains: make it local"
+            " first.",
+            name=action.name,
         )
     for other in bpy.data.user_map(subset=[action])[action]:
         if other == armature_object or not any(_has_path(other, path) for path in paths):
             continue
         if any(_identity(*pair) == identity for pair in held_actions(other)):
             raise RigError(
-                f"The action '{action.name}' also animates '{other.name}', so its keys cannot"
-                " follow the chains of only one of them: give each its own action first."
+                "The action '{name}' also animates '{name2}', so its keys cannot follow the chains"
+                " of only one of them: give each its own action first.",
+                name=action.name,
+                name2=other.name,
             )
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
+from ...core.model.message import Message
 from ..keying.renumbering import PathRewrite
 from ..reading.refusals import RigError
 
@@ -119,21 +120,21 @@ class SettingMove(PathRewrite):
             if name is None:
                 continue
             if end is None:
-                label = self._label(curve)
                 raise RigError(
-                    f"Its setting '{label}' is animated, but this animation cannot be converted:"
-                    " delete its keys or driver first."
+                    "Its setting '{label}' is animated, but this animation cannot be converted:"
+                    " delete its keys or driver first.",
+                    label=self._label(curve),
                 )
             if end != curve.data_path:
                 if ends.count(end) > 1:
                     raise RigError(
-                        f"There are already keys or drivers for '{end}': delete them first."
+                        "There are already keys or drivers for '{end}': delete them first.", end=end
                     )
                 if name in self._inverted and not _can_be_scaled(curve):
-                    label = self._label(curve)
                     raise RigError(
-                        f"The F-curve of its setting '{label}' has modifiers that cannot be"
-                        " inverted: delete these modifiers first."
+                        "The F-curve of its setting '{label}' has modifiers that cannot be"
+                        " inverted: delete these modifiers first.",
+                        label=self._label(curve),
                     )
                 self._curves.append((name, curve))
         return super()._add(holder)
@@ -143,10 +144,10 @@ class SettingMove(PathRewrite):
         names = (path.removeprefix(prefix) for prefix in self._prefixes if path.startswith(prefix))
         return next(names, None)
 
-    def _label(self, curve: bpy.types.FCurve) -> str:
+    def _label(self, curve: bpy.types.FCurve) -> Message:
         """Return the label of a curve's setting in the user interface."""
         head, _, name = curve.data_path.rpartition(".")
-        return str(self._owner.path_resolve(head).bl_rna.properties[name].name)
+        return Message(self._owner.path_resolve(head).bl_rna.properties[name].name)
 
 
 def change_values(curve: bpy.types.FCurve, change: ValueChange) -> None:

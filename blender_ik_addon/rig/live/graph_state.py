@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ...core.model.message import Message
 from ..batches.batch_rigs import Members
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
@@ -74,7 +75,7 @@ class GraphState:
     skeletons: dict[Fingerprint, Skeleton] = field(default_factory=dict)
     relation_owners: dict[int, frozenset[int]] = field(default_factory=dict)
     order: ObjectRows | None = None
-    refused: dict[tuple[int, int], str] = field(default_factory=dict)
+    refused: dict[tuple[int, int], Message] = field(default_factory=dict)
     seen_writes: dict[int, LastWrite] = field(default_factory=dict)
     resting: tuple[RestingChain, ...] = ()
     reverted_bones: dict[tuple[int, int], list[str]] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class GraphState:
     _rigs_with_own_anchors: tuple[RigState, ...] = ()
     _depends_on_time: bool = False
     _groups: tuple[Group, ...] = ()
-    _reasons: dict[int, str] = field(default_factory=dict)
+    _reasons: dict[int, Message] = field(default_factory=dict)
     _group_levels: list[int] = field(default_factory=list)
 
     def read_single_rig(
@@ -174,8 +175,12 @@ class GraphState:
         if not bones:
             return Refused(text)
         return Refused(
-            f"This chain keeps {listed(bones)} as stored or keyed, so your change was reverted:"
-            f" mute the chain to pose by hand. {text}"
+            Message(
+                "This chain keeps {bones} as stored or keyed, so your change was reverted: mute the"
+                " chain to pose by hand. {text}",
+                bones=listed(bones),
+                text=text,
+            )
         )
 
     def assemble(self) -> None:

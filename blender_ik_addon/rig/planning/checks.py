@@ -14,6 +14,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
+from ...core.model.message import Message
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length, scaled_flat
@@ -41,15 +42,18 @@ def check_settings(
     if math.isfinite(sum([getattr(group, name) for name in names])):
         return
     name = next(name for name in names if not math.isfinite(getattr(group, name)))
-    label = group.bl_rna.properties[name].name
+    label = Message(group.bl_rna.properties[name].name)
     if whose:
         raise RigError(
-            f"The setting '{label}' of {whose} is not a number:"
-            " enter a new value, or correct its keyframes and driver."
+            "The setting '{label}' of {whose} is not a number: enter a new value, or correct its"
+            " keyframes and driver.",
+            label=label,
+            whose=whose,
         )
     raise RigError(
-        f"The setting '{label}' is not a number:"
-        " enter a new value, or correct its keyframes and driver."
+        "The setting '{label}' is not a number: enter a new value, or correct its keyframes and"
+        " driver.",
+        label=label,
     )
 
 
@@ -90,8 +94,9 @@ def check_pose(armature_object: bpy.types.Object, pose: Pose, plan: ChainPlan) -
 def _check_world(armature_object: bpy.types.Object, world: Array) -> None:
     if not is_sound(world):
         raise RigError(
-            f"The transform of armature '{armature_object.name}' is not finite or too large:"
-            " check its location, rotation, scale, parents, drivers and constraints."
+            "The transform of armature '{name}' is not finite or too large: check its location,"
+            " rotation, scale, parents, drivers and constraints.",
+            name=armature_object.name,
         )
 
 
@@ -133,6 +138,7 @@ def check_segments(chain_of: Callable[[int], PlannedChain], joints: Array) -> No
 def bone_not_finite(bone: str) -> RigError:
     """Return the error of a bone whose transform is not finite."""
     return RigError(
-        f"The transform of bone '{bone}' is not finite or too large:"
-        " check its location, rotation and scale, its keyframes, drivers and constraints."
+        "The transform of bone '{bone}' is not finite or too large: check its location, rotation"
+        " and scale, its keyframes, drivers and constraints.",
+        bone=bone,
     )

@@ -9,6 +9,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import FREE
+from ...core.model.message import Message
 from ..reading.bone_joints import MAX_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
 from ..reading.chain_plan import ChainPlan
 from ..reading.refusals import RigError
@@ -138,14 +139,16 @@ def _find_rows(plan: ChainPlan, spec: ChainSpec) -> dict[int, JointSpec]:
             row = row + 1 if row < plan.tip_row else len(rows)
         if row == len(rows):
             raise RigError(
-                f"Bone '{joint.bone}' is the last of the chain and has no child in it to limit:"
-                " set Angles From to Rest Pose or Parent Bone in its joint."
+                "Bone '{bone}' is the last of the chain and has no child in it to limit: set Angles"
+                " From to Rest Pose or Parent Bone in its joint.",
+                bone=joint.bone,
             )
         if row in by_row:
             name = plan.skeleton.names[plan.written[row]]
             raise RigError(
-                f"Two joints of this chain limit bone '{name}' (joints of this bone or of its"
-                " parent): remove one of them."
+                "Two joints of this chain limit bone '{name}' (joints of this bone or of its"
+                " parent): remove one of them.",
+                name=name,
             )
         by_row[row] = joint
     return by_row
@@ -157,19 +160,22 @@ def _bone_of(joint: JointSpec, skeleton: Skeleton) -> int:
     bone = skeleton.index.get(joint.bone)
     if bone is None:
         raise RigError(
-            f"A joint of this chain uses bone '{joint.bone}', which no longer exists: choose the"
-            " joint's bone again or remove the joint."
+            "A joint of this chain uses bone '{bone}', which no longer exists: choose the joint's"
+            " bone again or remove the joint.",
+            bone=joint.bone,
         )
     return bone
 
 
 def _check_ranges(joint: JointSpec, name: str) -> None:
     ranges = zip((*joint.low, joint.slide[0]), (*joint.high, joint.slide[1]), strict=True)
-    for axis, (least, greatest) in zip(("X", "Y", "Z", "slide"), ranges, strict=True):
+    for axis, (least, greatest) in zip(("X", "Y", "Z", Message("slide")), ranges, strict=True):
         if least > greatest:
             raise RigError(
-                f"Bone '{name}' has a joint whose {axis} range has a minimum greater than its"
-                " maximum: swap or correct the two values."
+                "Bone '{name}' has a joint whose {axis} range has a minimum greater than its"
+                " maximum: swap or correct the two values.",
+                name=name,
+                axis=axis,
             )
 
 
@@ -177,13 +183,15 @@ def _check_slides(slides: Array, plan: ChainPlan, spec: ChainSpec) -> None:
     name = plan.skeleton.names[plan.written[np.flatnonzero(slides.any(axis=1))[0]]]
     if spec.use_stretch:
         raise RigError(
-            f"Bone '{name}' slides in a chain that stretches, and a chain cannot do both: switch"
-            " Stretch off, or switch Slide off in the bone's joint."
+            "Bone '{name}' slides in a chain that stretches, and a chain cannot do both: switch"
+            " Stretch off, or switch Slide off in the bone's joint.",
+            name=name,
         )
     if slides[len(plan.segments) :].any():
         raise RigError(
-            f"Bone '{plan.skeleton.names[plan.tip]}' cannot slide, because its head is the point"
-            " that reaches the target: switch Slide off in its joint, or switch Use Tail on."
+            "Bone '{names}' cannot slide, because its head is the point that reaches the target:"
+            " switch Slide off in its joint, or switch Use Tail on.",
+            names=plan.skeleton.names[plan.tip],
         )
 
 
@@ -192,13 +200,15 @@ def _straight_on(skeleton: Skeleton, bone: int) -> Array:
     name = skeleton.names[bone]
     if skeleton.parents[bone] < 0:
         raise RigError(
-            f"Bone '{name}' has no parent to measure from:"
-            " set Angles From to Rest Pose in its joint."
+            "Bone '{name}' has no parent to measure from: set Angles From to Rest Pose in its"
+            " joint.",
+            name=name,
         )
     if not skeleton.frames.use_inherit_rotation[bone]:
         raise RigError(
-            f"Bone '{name}' does not inherit its parent's rotation:"
-            " set Angles From to Rest Pose in its joint."
+            "Bone '{name}' does not inherit its parent's rotation: set Angles From to Rest Pose in"
+            " its joint.",
+            name=name,
         )
     # The parent's Y axis in the bone's rest frame.
     along = skeleton.offsets[bone][1, :3]

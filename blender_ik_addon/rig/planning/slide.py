@@ -151,6 +151,7 @@ def check_drivers(chain: PlannedChain, joints: BoneJoints) -> None:
     driven = names & {name for name, prop in driven_paths(chain.object) if prop == "location"}
     if driven:
         raise RigError(
-            f"Bone '{min(driven)}' has a driver on its location, which always wins:"
-            " remove the driver, or switch Slide off in the bone's joint."
+            "Bone '{driven}' has a driver on its location, which always wins: remove the driver, or"
+            " switch Slide off in the bone's joint.",
+            driven=min(driven),
         )

@@ -36,23 +36,27 @@ def _check_body(chain: PlannedChain) -> None:
     bone = chain.object.pose.bones[name]
     if chain.skeleton.is_connected[root]:
         raise RigError(
-            f"Connected is on for bone '{name}', so the body cannot move it: clear Connected in"
-            " edit mode, or choose another Root."
+            "Connected is on for bone '{name}', so the body cannot move it: clear Connected in edit"
+            " mode, or choose another Root.",
+            name=name,
         )
     if read_flags(chain.object.pose.bones, "lock_location", 3)[root].any():
         raise RigError(
-            f"The location of bone '{name}' is locked, so the body cannot move it: unlock it, or"
-            " choose another Root."
+            "The location of bone '{name}' is locked, so the body cannot move it: unlock it, or"
+            " choose another Root.",
+            name=name,
         )
     if any(not constraint.mute for constraint in bone.constraints):
         raise RigError(
-            f"Bone '{name}', the root of the body, has a constraint: mute it, or choose another"
-            " Root."
+            "Bone '{name}', the root of the body, has a constraint: mute it, or choose another"
+            " Root.",
+            name=name,
         )
     if (name, "location") in driven_paths(chain.object):
         raise RigError(
-            f"Bone '{name}' has a driver on its location, which always wins: remove the driver,"
-            " or choose another Root."
+            "Bone '{name}' has a driver on its location, which always wins: remove the driver, or"
+            " choose another Root.",
+            name=name,
         )
 
 
@@ -74,17 +78,20 @@ def _check_dragged(chain: PlannedChain) -> None:
     if chain.spec.moves_root:
         if chain.skeleton.is_connected[root[0]]:
             raise RigError(
-                f"Connected is on for bone '{name}', so it cannot be dragged:"
-                " clear Connected in edit mode, switch Anchor on, or choose another solver."
+                "Connected is on for bone '{name}', so it cannot be dragged: clear Connected in"
+                " edit mode, switch Anchor on, or choose another solver.",
+                name=name,
             )
         if read_flags(chain.object.pose.bones, "lock_location", 3)[root].any():
             raise RigError(
-                f"The location of bone '{name}' is locked, so it cannot be dragged: unlock it."
+                "The location of bone '{name}' is locked, so it cannot be dragged: unlock it.",
+                name=name,
             )
     if (name, "location") in driven_paths(chain.object):
         raise RigError(
-            f"Bone '{name}' has a driver on its location, which always wins:"
-            " remove the driver, or choose another solver."
+            "Bone '{name}' has a driver on its location, which always wins: remove the driver, or"
+            " choose another solver.",
+            name=name,
         )
 
 

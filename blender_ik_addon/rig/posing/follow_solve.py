@@ -327,8 +327,9 @@ class FollowSolve:
                 driven = self._driven[rows[i]]
                 name = driven.skeleton.names[driven.skeleton.parents[driven.bones[0]]]
                 raise RigError(
-                    f"Bone '{name}' has a scale of zero, so nothing below it can"
-                    " be dragged: give it a scale above zero."
+                    "Bone '{name}' has a scale of zero, so nothing below it can be dragged: give it"
+                    " a scale above zero.",
+                    name=name,
                 )
 
 

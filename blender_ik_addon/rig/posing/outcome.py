@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core import Status
 from ...core.algebra.arithmetic import Array, Indices
+from ...core.model.message import Message
 from ...core.model.status import STATUSES
 from ..planning.joints_of_chain import cones
 from ..planning.order import PlannedChain
@@ -23,6 +24,9 @@ MIN_HOLD = 0.2
 # Share of a chain's length by which constraints have to move its tip to be named. Float32 poses
 # cause smaller gaps, and nobody sees them.
 MIN_SHIFT = 1e-3
+# The limits of a bone by axis, and those of a bone in a cone.
+_AXES = ("{bone} X", "{bone} Y", "{bone} Z", "{bone} slide")
+_CONE = ("{bone} cone", "{bone} Y", "{bone} cone", "{bone} slide")
 
 
 @dataclass(frozen=True)
@@ -145,14 +149,13 @@ def _name_limits(
     holds = solved.holds[row]
     if solved.slide_holds is not None:
         holds = np.column_stack((holds, solved.slide_holds[row]))
-    words, names = ("X", "Y", "Z", "slide"), driven.skeleton.names
-    cone, round_bones = ("cone", "Y", "cone", "slide"), cones(chain.plan, chain.spec)
+    names, round_bones = driven.skeleton.names, cones(chain.plan, chain.spec)
     limits = [
-        (bone := int(driven.bones[segments[i]]), (cone if bone in round_bones else words)[axis])
+        (bone := int(driven.bones[segments[i]]), (_CONE if bone in round_bones else _AXES)[axis])
         for i, axis in np.argwhere(holds[segments]).tolist()
     ]
     # Both axes of a cone are one limit.
-    return tuple(f"{names[bone]} {word}" for bone, word in dict.fromkeys(limits))
+    return tuple(Message(limit, bone=names[bone]) for bone, limit in dict.fromkeys(limits))
 
 
 def _name_holders(

@@ -14,6 +14,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
 from ...core.algebra.twist_spread import Segment
 from ...core.kinematics.bend_plane import bend_side
+from ...core.model.message import Message
 from .anchors import SPACE, space_of
 from .animation import driven_paths
 from .channels import read_matrices
@@ -139,14 +140,15 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
         raise RigError("No tip bone is set: choose the bone at the end of the chain.")
     tip = skeleton.index.get(spec.bone, -1)
     if tip < 0:
-        raise RigError(f"Bone '{spec.bone}' no longer exists: choose another tip.")
+        raise RigError("Bone '{bone}' no longer exists: choose another tip.", bone=spec.bone)
     upward = skeleton.ancestors(tip)
     if not spec.use_tail:
         upward = upward[1:]
         if not upward:
             raise RigError(
-                f"Bone '{spec.bone}' has no parent that could bring its head to the target:"
-                " choose a bone further down, or switch Use Tail on."
+                "Bone '{bone}' has no parent that could bring its head to the target: choose a bone"
+                " further down, or switch Use Tail on.",
+                bone=spec.bone,
             )
     count = spec.chain_count or len(upward)
     segments = upward[:count][::-1]
@@ -179,8 +181,9 @@ def _body_root(skeleton: Skeleton, segments: Sequence[int], spec: ChainSpec) -> 
     root = -1 if spec.body_root is None else skeleton.index.get(spec.body_root, -1)
     if root in segments[1:]:
         raise RigError(
-            f"This chain begins above bone '{skeleton.names[root]}', the root of its body:"
-            " give it a shorter Chain Length, or choose another Root."
+            "This chain begins above bone '{names}', the root of its body: give it a shorter Chain"
+            " Length, or choose another Root.",
+            names=skeleton.names[root],
         )
     return root if root in skeleton.ancestors(segments[0]) else -1
 
@@ -311,8 +314,11 @@ def check(
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:
         (tie, below), above = pulled
         raise RigError(
-            f"The constraint '{tie.name}' of bone '{below}' also moves bone '{above}' above this"
-            " chain: mute this constraint, or give it a shorter Chain Length."
+            "The constraint '{name}' of bone '{below}' also moves bone '{above}' above this chain:"
+            " mute this constraint, or give it a shorter Chain Length.",
+            name=tie.name,
+            below=below,
+            above=above,
         )
     moved_by.add_chain(armature_object, root)
     return moved_by.freeze()
@@ -332,24 +338,28 @@ def _check_drivers(
     )
     if driven := helpers & turned:
         raise RigError(
-            f"Bone '{min(driven)}' has a driver on its rotation, which always wins:"
-            " remove the driver, or switch Twist Spread off."
+            "Bone '{driven}' has a driver on its rotation, which always wins: remove the driver, or"
+            " switch Twist Spread off.",
+            driven=min(driven),
         )
     if driven := carrying & turned:
         raise RigError(
-            f"Bone '{min(driven)}' of the body has a driver on its rotation, which always wins:"
-            " remove the driver, or switch Whole Body off."
+            "Bone '{driven}' of the body has a driver on its rotation, which always wins: remove"
+            " the driver, or switch Whole Body off.",
+            driven=min(driven),
         )
     if driven := limb & turned:
         raise RigError(
-            f"Bone '{min(driven)}' has a driver on its rotation, which always wins:"
-            " remove the driver or end the chain before that bone."
+            "Bone '{driven}' has a driver on its rotation, which always wins: remove the driver or"
+            " end the chain before that bone.",
+            driven=min(driven),
         )
     driven = names & {name for name, prop in paths if prop == "scale"}
     if driven and use_stretch:
         raise RigError(
-            f"Bone '{min(driven)}' has a driver on its scale, which always wins:"
-            " remove the driver, or switch Stretch off."
+            "Bone '{driven}' has a driver on its scale, which always wins: remove the driver, or"
+            " switch Stretch off.",
+            driven=min(driven),
         )
 
 
@@ -361,9 +371,15 @@ def _check_anchor(
     if owner == armature_object and not anchor.bone:
         if word == "floor":
             raise RigError("The floor is the armature itself: choose another object as floor.")
-        raise RigError(f"The {word} is the armature itself: choose one of its bones as {word}.")
+        raise RigError(
+            "The {word} is the armature itself: choose one of its bones as {word}.", word=word
+        )
     if owner.type == "ARMATURE" and anchor.bone and anchor.bone not in owner.pose.bones:
-        raise RigError(f"The {word} bone '{anchor.bone}' no longer exists: choose another.")
+        raise RigError(
+            "The {word} bone '{bone}' no longer exists: choose another.",
+            word=word,
+            bone=anchor.bone,
+        )
 
 
 def _below_itself(
@@ -375,18 +391,24 @@ def _below_itself(
             moved_by = Dependencies()
             moved_by.add_anchor(space)
             if not written.isdisjoint(moved_by.points):
-                return (
-                    f"This chain moves the space '{space.bone or space.object.name}' of its own"
-                    f" {word} '{control.name}': choose another Space."
+                return Message(
+                    "This chain moves the space '{bone}' of its own {word} '{name}': choose another"
+                    " Space.",
+                    bone=space.bone or space.object.name,
+                    word=word,
+                    name=control.name,
                 )
     if anchor.object == armature_object:
-        return (
-            f"This chain moves its own {word} bone '{anchor.bone}': choose a bone outside the"
-            " chain."
+        return Message(
+            "This chain moves its own {word} bone '{bone}': choose a bone outside the chain.",
+            word=word,
+            bone=anchor.bone,
         )
-    return (
-        f"This chain moves its own {word} '{anchor.object.name}': clear the parent or constraint"
-        " of that object, or choose another object."
+    return Message(
+        "This chain moves its own {word} '{name}': clear the parent or constraint of that object,"
+        " or choose another object.",
+        word=word,
+        name=anchor.object.name,
     )
 
 

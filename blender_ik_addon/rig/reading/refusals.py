@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import bpy
 
 from ...core import IKError, InvalidChainError
+from ...core.model.message import Message, joined
 
 # Most names in one list.
 MAX_NAMES = 3
@@ -30,7 +31,7 @@ class Refused:
         text: Message for the user; it says what to do next.
     """
 
-    text: str
+    text: Message
 
 
 def library_problem(armature_object: bpy.types.Object) -> str:
@@ -50,18 +51,21 @@ def scaled_flat() -> RigError:
 
 def bone_scaled_flat(body: str) -> RigError:
     """Return the error of a bone, of a "chain" or "tree", that is scaled flat."""
-    return RigError(f"A bone of the {body} has a scale of zero: give it a scale above zero.")
+    return RigError(
+        "A bone of the {body} has a scale of zero: give it a scale above zero.", body=body
+    )
 
 
 def no_length(name: str) -> InvalidChainError:
     """Return the error of a bone without length."""
     return InvalidChainError(
-        f"Bone '{name}' has a length of zero, so it cannot be turned: check its scale and"
-        " location, or leave it out of the chain."
+        "Bone '{name}' has a length of zero, so it cannot be turned: check its scale and location,"
+        " or leave it out of the chain.",
+        name=name,
     )
 
 
 def listed(names: Sequence[str]) -> str:
     """Return names in one line, only the first if there are many."""
-    shown, more = ", ".join(names[:MAX_NAMES]), len(names) - MAX_NAMES
-    return f"{shown} and {more} more" if more > 0 else shown
+    shown, more = joined(", ", names[:MAX_NAMES]), len(names) - MAX_NAMES
+    return Message("{shown} and {more} more", shown=shown, more=more) if more > 0 else shown

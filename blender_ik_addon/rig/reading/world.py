@@ -44,23 +44,28 @@ def check_in_scene(anchor: Anchor, word: str, present: Container[int]) -> None:
     """
     if anchor.object.session_uid not in present:
         raise RigError(
-            f"The {word} '{anchor.object.name}' is no longer in the scene: choose another {word}."
+            "The {word} '{name}' is no longer in the scene: choose another {word}.",
+            word=word,
+            name=anchor.object.name,
         )
 
 
 def not_finite(anchor: Anchor, word: str) -> RigError:
     """Return the error of a target or pole whose matrix is not sound."""
     return RigError(
-        f"The transform of the {word} '{anchor.object.name}' is not finite or too large:"
-        " check its location, rotation, scale, parents, drivers and constraints."
+        "The transform of the {word} '{name}' is not finite or too large: check its location,"
+        " rotation, scale, parents, drivers and constraints.",
+        word=word,
+        name=anchor.object.name,
     )
 
 
 def no_bone(anchor: Anchor) -> RigError:
     """Return the error of a target or pole whose bone is gone."""
     return RigError(
-        f"Bone '{anchor.bone}' of '{anchor.object.name}' no longer exists:"
-        " choose another bone for the chain to follow."
+        "Bone '{bone}' of '{name}' no longer exists: choose another bone for the chain to follow.",
+        bone=anchor.bone,
+        name=anchor.object.name,
     )
 
 
@@ -177,8 +182,10 @@ class WorldMatrices:
         evaluated = anchor.object.evaluated_get(self.depsgraph)
         if not evaluated.is_evaluated:
             raise RigError(
-                f"The {word} '{anchor.object.name}' is hidden, so Blender does not evaluate it:"
-                f" show it, or choose it again as {word}."
+                "The {word} '{name}' is hidden, so Blender does not evaluate it: show it, or choose"
+                " it again as {word}.",
+                word=word,
+                name=anchor.object.name,
             )
         matrix = np.array(evaluated.matrix_world, dtype=np.float64)
         if anchor.bone and evaluated.type == "ARMATURE":

@@ -46,7 +46,8 @@ def check_controls(armature_object: bpy.types.Object, controls: Sequence[Control
     for parent in [control.parent for control in controls if control.parent]:
         if parent not in armature_object.data.bones:
             raise RigError(
-                f"Bone '{parent}' does not exist: choose another parent for the controls."
+                "Bone '{parent}' does not exist: choose another parent for the controls.",
+                parent=parent,
             )
 
 
@@ -88,8 +89,9 @@ def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
     sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
     if sides[-1] <= MIN_PARENT_SCALE_RATIO * sides[0]:
         raise RigError(
-            f"Bone '{parent}' has a scale of zero, so it cannot be the parent of controls:"
-            " choose another parent for the controls."
+            "Bone '{parent}' has a scale of zero, so it cannot be the parent of controls: choose"
+            " another parent for the controls.",
+            parent=parent,
         )
     return array_of(bone.bone.matrix_local) @ np.linalg.inv(posed)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...core import Solver
 from ...core.algebra.arithmetic import Array
+from ...core.model.message import Message, joined
 from ..keying.setting_moves import SettingMove
 from ..live.writer import write_rotation
 from ..planning.order import PlannedChain
@@ -126,11 +127,15 @@ def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None
         if goal is None:
             continue
         if goal.type == "ARMATURE" and not part:
-            raise RigError(f"It has no bone of '{goal.name}' to follow: choose one first.")
+            raise RigError(
+                "It has no bone of '{name}' to follow: choose one first.", name=goal.name
+            )
         if goal.type != "ARMATURE" and part:
             raise RigError(
-                f"Chains cannot follow the vertex group '{part}' of '{goal.name}': follow an"
-                " empty with a vertex parent instead."
+                "Chains cannot follow the vertex group '{part}' of '{name}': follow an empty with a"
+                " vertex parent instead.",
+                part=part,
+                name=goal.name,
             )
     if _is_active(constraint) and sum(map(_is_active, ik_constraints(bone))) > 1:
         raise RigError(
@@ -177,12 +182,14 @@ def check_chain(
         raise RigError("IK constraints have no Flip Bend: add a pole, or switch it off.")
     if plan.turns_tip and not plan.ends_at_tail:
         raise RigError(
-            f"IK constraints cannot turn bone '{skeleton.names[plan.tip]}' with the target:"
-            " switch Rotation off, and give that bone a Copy Rotation constraint."
+            "IK constraints cannot turn bone '{names}' with the target: switch Rotation off, and"
+            " give that bone a Copy Rotation constraint.",
+            names=skeleton.names[plan.tip],
         )
     if len(driven) > MOST_BONES_OF_CONSTRAINT:
         raise RigError(
-            f"IK constraints move at most {MOST_BONES_OF_CONSTRAINT} bones: shorten the chain."
+            "IK constraints move at most {most_bones_of_constraint} bones: shorten the chain.",
+            most_bones_of_constraint=MOST_BONES_OF_CONSTRAINT,
         )
     weights = (spec.weight, float(spec.options.orient_weight) if plan.turns_tip else 1.0)
     if min(weights) < MIN_WEIGHT:
@@ -195,7 +202,9 @@ def check_chain(
             " parent: switch Use Tail on."
         )
     if any(map(_is_active, ik_constraints(bones[spec.bone]))):
-        raise RigError(f"Bone '{spec.bone}' already has an IK constraint: delete it first.")
+        raise RigError(
+            "Bone '{bone}' already has an IK constraint: delete it first.", bone=spec.bone
+        )
 
 
 def can_grow(armature_object: bpy.types.Object, plan: ChainPlan) -> bool:
@@ -319,13 +328,20 @@ def change_in_words(gaps: Array, length: float, frames: Sequence[float], unit: L
     if np.max(farthest) <= UNMOVED_SHARE * length:
         return ""
     most, tip = (length_in_words(float(np.max(lengths)), unit) for lengths in (farthest, tips))
-    bones = f"{gaps.shape[1] - 1} bones" if gaps.shape[1] > 2 else "1 bone"
-    text = f"({bones}): the tip is {tip} off, joints are up to {most} apart."
+    bones = (
+        Message("{value} bones", value=gaps.shape[1] - 1)
+        if gaps.shape[1] > 2
+        else Message("1 bone")
+    )
+    text = "({bones}): the tip is {tip} off, joints are up to {most} apart."
     if np.max(tips) <= UNMOVED_SHARE * length:
         text = (
-            f"({bones}): the tip is the same, but the bends differ: joints are up to {most} apart."
+            "({bones}): the tip is the same, but the bends differ: joints are up to {most} apart."
         )
+    change = Message(text, bones=bones, tip=tip, most=most)
     if len(frames) == 1:
-        return text
-    where = f"The difference is largest at frame {frames[int(np.argmax(farthest))]:g}."
-    return f"{text} {where}"
+        return change
+    frame = f"{frames[int(np.argmax(farthest))]:g}"
+    return joined(
+        " ", (change, Message("The difference is largest at frame {frames}.", frames=frame))
+    )

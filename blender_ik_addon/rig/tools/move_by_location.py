@@ -60,23 +60,33 @@ def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
     check_in_scene(anchor, word, uids_in(scene))
     owner = anchor.object
     if not owner.is_editable:
-        raise RigError(f"The {word} '{owner.name}' is linked: make a library override of it first.")
+        raise RigError(
+            "The {word} '{name}' is linked: make a library override of it first.",
+            word=word,
+            name=owner.name,
+        )
     override = owner.override_library
     if override is not None and override.is_system_override:
         raise RigError(
-            f"The library override of the {word} '{owner.name}' cannot be edited:"
-            " make it editable in the Outliner first."
+            "The library override of the {word} '{name}' cannot be edited: make it editable in the"
+            " Outliner first.",
+            word=word,
+            name=owner.name,
         )
     item = channels_of(anchor)
     if isinstance(item, bpy.types.PoseBone) and item.bone.use_connect:
         raise RigError(
-            f"Connected is on for bone '{item.name}', so it cannot be moved:"
-            f" choose another {word}, or clear Connected in edit mode."
+            "Connected is on for bone '{name}', so it cannot be moved: choose another {word}, or"
+            " clear Connected in edit mode.",
+            name=item.name,
+            word=word,
         )
     if not _free_axes(anchor).any():
         raise RigError(
-            f"The location of the {word} '{item.name}' is locked or has drivers:"
-            " unlock it, or remove its drivers first."
+            "The location of the {word} '{name}' is locked or has drivers: unlock it, or remove its"
+            " drivers first.",
+            word=word,
+            name=item.name,
         )
 
 
@@ -153,9 +163,10 @@ def move_to_point(grabbed: GrabbedControl, point: Array, view_layer: bpy.types.V
             channels_of(grabbed.anchor).location = former
             view_layer.update()
             raise MoveBlockedError(
-                f"Something else, for example a constraint, stops the {grabbed.word}"
-                f" '{channels_of(grabbed.anchor).name}' from moving there: mute it first, or"
-                " choose another place."
+                "Something else, for example a constraint, stops the {word} '{name}' from moving"
+                " there: mute it first, or choose another place.",
+                word=grabbed.word,
+                name=channels_of(grabbed.anchor).name,
             )
 
 

@@ -5,96 +5,99 @@ from __future__ import annotations
 import math
 
 from ...core import Solver, Status
+from ...core.model.message import Message, joined
 from ..posing.outcome import Outcome
 from ..reading.refusals import listed
 from .lengths import LengthUnit, is_visible, length_in_words
 
 # Minimum gap of the tip's rotation that can be seen, in radians.
 SMALLEST_TIP_GAP = 1e-3
-ONE_LEFT = (
+ONE_LEFT = Message(
     "the tip takes this rotation, so only one bone is left to reach the target; set Rotation"
     " Bone to Hand or Foot, or lengthen the chain"
 )
-NO_HAND = (
+NO_HAND = Message(
     "no bone takes the target's rotation, because no single bone begins where the tip ends:"
     " lengthen the chain, or switch Rotation off"
 )
 
 
-def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> str:
+def outcome_in_words(outcome: Outcome, unit: LengthUnit) -> Message:
     """Return the status line of a solve, with lengths as a scene shows them."""
     text = _ending_in_words(outcome, unit)
     if outcome.put_back:
-        text = (
-            f"This chain poses {listed(outcome.put_back)}, so your change was reverted: move the"
-            f" target, or switch to FK to pose by hand. {text}"
+        text = Message(
+            "This chain poses {put_back}, so your change was reverted: move the target, or switch"
+            " to FK to pose by hand. {text}",
+            put_back=listed(outcome.put_back),
+            text=text,
         )
-    if outcome.lacks_hand:
-        text += f"; {NO_HAND}"
-    if outcome.connected:
-        bones = listed(outcome.connected)
-        text += f"; connected bones cannot slide, clear Connected in edit mode: {bones}"
-    if outcome.location_locked:
-        bones = listed(outcome.location_locked)
-        text += f"; bones with a locked location cannot slide, unlock their location: {bones}"
-    return text
+    parts = [text, NO_HAND] if outcome.lacks_hand else [text]
+    unlock = "bones with a locked location cannot slide, unlock their location: {bones}"
+    disconnect = "connected bones cannot slide, clear Connected in edit mode: {bones}"
+    for template, bones in ((disconnect, outcome.connected), (unlock, outcome.location_locked)):
+        if bones:
+            parts.append(Message(template, bones=listed(bones)))
+    return joined("; ", parts)
 
 
-def _ending_in_words(outcome: Outcome, unit: LengthUnit) -> str:
+def _ending_in_words(outcome: Outcome, unit: LengthUnit) -> Message:
     """Return how a solve ended."""
     gap = length_in_words(outcome.residual, unit)
     status, is_limited = outcome.status, outcome.status is Status.LIMITED
     if outcome.has_locks and status is not Status.REACHED and not (is_limited and outcome.held_by):
-        return (
-            f"Held back by locked rotation channels, {gap} left: unlock them, or shorten the chain"
+        return Message(
+            "Held back by locked rotation channels, {gap} left: unlock them, or shorten the chain",
+            gap=gap,
         )
     if status is Status.REACHED:
         text = _reached_in_words(outcome, gap if is_visible(outcome.residual, unit) else "")
     else:
         text = _gap_in_words(outcome, gap)
+    parts = [text]
     if outcome.lacks_stretch and status in (Status.EXTENDED, Status.SOFTENED):
-        text += "; to stretch, set IK Stretch on the bones and unlock their Y scale"
+        parts.append(Message("to stretch, set IK Stretch on the bones and unlock their Y scale"))
     is_there = status is not Status.BLENDED and not is_limited
     if outcome.tip_gap > SMALLEST_TIP_GAP and is_there:
-        text += f"; {_tip_in_words(outcome)}"
-    return text
+        parts.append(_tip_in_words(outcome))
+    return joined("; ", parts)
 
 
-def _gap_in_words(outcome: Outcome, gap: str) -> str:
+def _gap_in_words(outcome: Outcome, gap: str) -> Message:
     """Return why an effector is not at its target."""
     status = outcome.status
     if status in (Status.LIMITED, Status.OUTWEIGHED, Status.ITERATIONS_USED_UP):
         return _failure_in_words(outcome, gap)
     if outcome.only_turns and status in (Status.EXTENDED, Status.FOLDED):
         if outcome.why.turns_tip_first:
-            return f"Turned like its target, {gap} away"
-        return f"Points at its target, {gap} away"
-    short = f"{gap} with the target's rotation" if outcome.why.turns_tip_first else gap
-    blended = f"Part of the way because of influence, {gap} left"
+            return Message("Turned like its target, {gap} away", gap=gap)
+        return Message("Points at its target, {gap} away", gap=gap)
+    short: str = gap
+    if outcome.why.turns_tip_first:
+        short = Message("{gap} with the target's rotation", gap=gap)
+    if status is Status.EXTENDED:
+        extended = ONE_LEFT if outcome.why.is_one_left else Message("extended")
+        return Message("Out of reach by {short}: {extended}", short=short, extended=extended)
+    if status is Status.FOLDED:
+        folded = ONE_LEFT if outcome.why.is_one_left else Message("folded")
+        return Message("Too near by {short}: {folded}", short=short, folded=folded)
+    if status is Status.SOFTENED:
+        return Message("Kept {gap} short of the target by the soft distance", gap=gap)
     if outcome.is_eased:
-        blended = f"On its way, {gap} left"
-    if outcome.why.is_one_left:
-        extended = folded = ONE_LEFT
-    else:
-        extended, folded = "extended", "folded"
-    return {
-        Status.EXTENDED: f"Out of reach by {short}: {extended}",
-        Status.FOLDED: f"Too near by {short}: {folded}",
-        Status.SOFTENED: f"Kept {gap} short of the target by the soft distance",
-        Status.BLENDED: blended,
-    }[status]
+        return Message("On its way, {gap} left", gap=gap)
+    return Message("Part of the way because of influence, {gap} left", gap=gap)
 
 
-def _reached_in_words(outcome: Outcome, gap: str) -> str:
+def _reached_in_words(outcome: Outcome, gap: str) -> Message:
     """Return that a target is reached, with the iterations and the gap unless it is empty."""
     iterations = _iterations(outcome) if outcome.iterations else ""
     if gap and iterations:
-        return f"Reached ({gap}, {iterations})"
+        return Message("Reached ({gap}, {iterations})", gap=gap, iterations=iterations)
     gap = gap or iterations
-    return f"Reached ({gap})" if gap else "Reached"
+    return Message("Reached ({gap})", gap=gap) if gap else Message("Reached")
 
 
-def _failure_in_words(outcome: Outcome, gap: str) -> str:
+def _failure_in_words(outcome: Outcome, gap: str) -> Message:
     """Return why an effector misses a target within the reach of its chain alone and unlimited."""
     options, status = outcome.why.options, outcome.status
     is_used_up = bool(outcome.iterations >= options.iterations)
@@ -103,63 +106,93 @@ def _failure_in_words(outcome: Outcome, gap: str) -> str:
         return _pinned_in_words(outcome, gap)
     # Locked joints do not move in any sweep: more iterations or another solver would not help.
     if outcome.why.is_rigid and status is not Status.OUTWEIGHED:
-        return f"Held back by locked joints, {gap} left"
+        return Message("Held back by locked joints, {gap} left", gap=gap)
     is_bare = options.solver in (Solver.FABRIK, Solver.CCD) and not options.use_finish
     if is_bare and status is not Status.OUTWEIGHED:
         return _bare_in_words(outcome, gap, is_cut_off=is_cut_off)
     if status is Status.LIMITED and outcome.held_by:
-        return f"Held back by the limits of {listed(outcome.held_by)}, {gap} left"
+        return Message(
+            "Held back by the limits of {held_by}, {gap} left",
+            held_by=listed(outcome.held_by),
+            gap=gap,
+        )
     if status is Status.OUTWEIGHED and outcome.outweighed_by:
-        return f"Outweighed by {listed(outcome.outweighed_by)}: {gap} off"
+        return Message(
+            "Outweighed by {outweighed_by}: {gap} off",
+            outweighed_by=listed(outcome.outweighed_by),
+            gap=gap,
+        )
     if status is not Status.ITERATIONS_USED_UP and outcome.why.has_locked_joints:
-        return f"Held back by locked joints, {gap} left"
+        return Message("Held back by locked joints, {gap} left", gap=gap)
     if is_cut_off:
         iterations = _iterations(outcome)
         if options.solver is Solver.NEWTON:
-            return f"Stopped {gap} short after {iterations}: raise Iterations"
-        return (
-            f"Stopped {gap} short after {iterations}: raise Iterations or choose the solver Newton"
+            return Message(
+                "Stopped {gap} short after {iterations}: raise Iterations",
+                gap=gap,
+                iterations=iterations,
+            )
+        return Message(
+            "Stopped {gap} short after {iterations}: raise Iterations or choose the solver Newton",
+            gap=gap,
+            iterations=iterations,
         )
-    return f"Stopped {gap} short: no nearer pose was found"
+    return Message("Stopped {gap} short: no nearer pose was found", gap=gap)
 
 
-def _pinned_in_words(outcome: Outcome, gap: str) -> str:
+def _pinned_in_words(outcome: Outcome, gap: str) -> Message:
     """Return which pins and other effectors of its body hold a chain back."""
     pins, others = outcome.pins, outcome.outweighed_by
     if others:
-        return f"Held back by {listed(pins)} (pinned), {listed(others)}: {gap}"
+        return Message(
+            "Held back by {pins} (pinned), {others}: {gap}",
+            pins=listed(pins),
+            others=listed(others),
+            gap=gap,
+        )
     if len(pins) == 2:
         first, second = pins
-        return f"Held back by {first} and {second} (pinned): {gap}"
-    return f"Held back by {listed(pins)} (pinned): {gap}"
+        return Message(
+            "Held back by {first} and {second} (pinned): {gap}", first=first, second=second, gap=gap
+        )
+    return Message("Held back by {pins} (pinned): {gap}", pins=listed(pins), gap=gap)
 
 
-def _bare_in_words(outcome: Outcome, gap: str, *, is_cut_off: bool) -> str:
+def _bare_in_words(outcome: Outcome, gap: str, *, is_cut_off: bool) -> Message:
     """Return why FABRIK or CCD without a finish stops short; Newton would reach the target."""
-    text = f"{gap} left because Finish with Newton is off: switch it on"
+    text = Message("{gap} left because Finish with Newton is off: switch it on", gap=gap)
     if is_cut_off:
-        text = (
-            f"Stopped {gap} short after {_iterations(outcome)}: switch Finish with Newton on,"
-            " or raise Iterations"
+        text = Message(
+            "Stopped {gap} short after {outcome}: switch Finish with Newton on, or raise"
+            " Iterations",
+            gap=gap,
+            outcome=_iterations(outcome),
         )
     # A joint at its limit need not be the reason: a solve that stops short may be at harmless ones.
-    if outcome.held_by:
-        text += f". At their limits: {listed(outcome.held_by)}"
-    return text
+    if not outcome.held_by:
+        return text
+    limits = Message("At their limits: {held_by}", held_by=listed(outcome.held_by))
+    return joined(". ", (text, limits))
 
 
-def _tip_in_words(outcome: Outcome) -> str:
+def _tip_in_words(outcome: Outcome) -> Message:
     """Return by which angle the tip is off the target's rotation, and why."""
-    first = "the position comes first"
+    first = Message("the position comes first")
     if outcome.why.is_tip_beyond:
-        first = "its own joint limits it"
+        first = Message("its own joint limits it")
     elif outcome.why.is_at_limits or outcome.why.has_locked_joints:
-        first = "position and joints come first"
+        first = Message("position and joints come first")
     degrees = f"{math.degrees(outcome.tip_gap):.1f}"
-    angle = f"{degrees} degrees" if degrees != "1.0" else "1 degree"
-    return f"the rotation differs from the target's by {angle}, because {first}"
+    angle = (
+        Message("{degrees} degrees", degrees=degrees) if degrees != "1.0" else Message("1 degree")
+    )
+    return Message(
+        "the rotation differs from the target's by {angle}, because {first}",
+        angle=angle,
+        first=first,
+    )
 
 
-def _iterations(outcome: Outcome) -> str:
+def _iterations(outcome: Outcome) -> Message:
     count = outcome.iterations
-    return f"{count} iterations" if count != 1 else "1 iteration"
+    return Message("{count} iterations", count=count) if count != 1 else Message("1 iteration")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...core import Solver
+from ...core.model.message import Message
 from ..planning.live_chain import LiveChain
 from ..planning.order import Group, find_closing_chain
 from ..reading.chain_plan import ChainPlan
@@ -15,7 +16,7 @@ TREE_SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 """The solvers that solve trees."""
 
 
-def group_chains(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[int, str]]:
+def group_chains(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[int, Message]]:
     """Return the groups of chains that are solved together, and why others are not solved.
 
     Groups are in the order of their first chains; the reasons are by index of the chain.
@@ -23,15 +24,16 @@ def group_chains(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], d
     Args:
         live_chains: All live chains, those of one armature object in the order of its list.
     """
-    excluded: dict[int, str] = {}
+    excluded: dict[int, Message] = {}
     while True:
         groups, refused = _group_writers(live_chains, excluded)
         conflict = _conflict(live_chains, groups)
         if conflict is None and (cycle := find_closing_chain(live_chains, groups)) is not None:
             name = live_chains[cycle[1]].spec.name
-            text = (
-                f"This chain and chain '{name}' follow each other:"
-                " give one of the two a target that neither of them moves."
+            text = Message(
+                "This chain and chain '{name}' follow each other: give one of the two a target that"
+                " neither of them moves.",
+                name=name,
             )
             conflict = cycle[0], text
         if conflict is None:
@@ -40,12 +42,12 @@ def group_chains(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], d
 
 
 def _group_writers(
-    live_chains: Sequence[LiveChain], excluded: dict[int, str]
-) -> tuple[tuple[Group, ...], dict[int, str]]:
+    live_chains: Sequence[LiveChain], excluded: dict[int, Message]
+) -> tuple[tuple[Group, ...], dict[int, Message]]:
     """Return groups of chains that write common bones, and why others fit in no group."""
     first_writer: dict[Point, int] = {}
     written: dict[int, list[Point]] = {}
-    refused: dict[int, str] = {}
+    refused: dict[int, Message] = {}
     # Chains of bodies come first: a chain that does not fit a body is refused, not the body.
     order = sorted(range(len(live_chains)), key=lambda i: live_chains[i].plan.body_root < 0)
     for i in order:
@@ -101,35 +103,41 @@ def limb_count(plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
     return len(private if len(private) > 1 else path)
 
 
-def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) -> str | None:
+def _problem(live_chains: Sequence[LiveChain], i: int, others: Iterable[int]) -> Message | None:
     """Return why chain ``i`` cannot be solved together with other chains that write its bones."""
     plan = live_chains[i].plan
     for other in sorted(others):
         common = plan.in_common(live_chains[other].plan)
-        for index, whose in ((i, "this chain"), (other, f"'{live_chains[other].spec.name}'")):
+        name = live_chains[other].spec.name
+        for index, whose in ((i, Message("this chain")), (other, f"'{name}'")):
             chain = live_chains[index]
             cure = cure_of(chain.plan, chain.spec, slides=chain.slide is not None)
             if cure is not None and common:
-                name, bone = live_chains[other].spec.name, plan.skeleton.names[common[0]]
-                return (
-                    f"Bone '{bone}' already belongs to chain '{name}', and the two chains cannot"
-                    f" be solved together: {cure} for {whose}, or shorten or mute one of them."
+                return Message(
+                    "Bone '{bone}' already belongs to chain '{name}', and the two chains cannot be"
+                    " solved together: {cure} for {whose}, or shorten or mute one of them.",
+                    bone=plan.skeleton.names[common[0]],
+                    name=name,
+                    cure=cure,
+                    whose=whose,
                 )
     return None
 
 
-def cure_of(plan: ChainPlan, spec: ChainSpec, *, slides: bool) -> str | None:
+def cure_of(plan: ChainPlan, spec: ChainSpec, *, slides: bool) -> Message | None:
     """Return the change that a chain needs before it can share bones; None if it needs none."""
     if plan.body_root < 0 and spec.options.solver not in TREE_SOLVERS:
-        return "choose Newton or FABRIK as the solver"
+        return Message("choose Newton or FABRIK as the solver")
     if spec.use_stretch:
-        return "switch Stretch off"
+        return Message("switch Stretch off")
     if slides:
-        return "switch the slides of joints off"
+        return Message("switch the slides of joints off")
     return None
 
 
-def _conflict(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tuple[int, str] | None:
+def _conflict(
+    live_chains: Sequence[LiveChain], groups: Sequence[Group]
+) -> tuple[int, Message] | None:
     """Return the index of a chain that follows a bone of its tree, with a message; None without."""
     for group in groups:
         for i in reversed(group) if len(group) > 1 else ():
@@ -138,7 +146,10 @@ def _conflict(live_chains: Sequence[LiveChain], groups: Sequence[Group]) -> tupl
                 if not followed.isdisjoint(live_chains[other].points()):
                     name = live_chains[other].spec.name
                     return i, (
-                        f"This chain follows bones of chain '{name}' and shares other bones with"
-                        " it: choose a target and a pole that neither chain moves."
+                        Message(
+                            "This chain follows bones of chain '{name}' and shares other bones with"
+                            " it: choose a target and a pole that neither chain moves.",
+                            name=name,
+                        )
                     )
     return None

@@ -1,5 +1,6 @@
 """Limbs to compare solvers on, and the rows of the last comparison."""
 
+import re
 from collections.abc import Generator
 from typing import Any
 
@@ -38,6 +39,10 @@ def compare_all(ob: bpy.types.Object) -> dict[str, bpy.types.PropertyGroup]:
     press(compare)
     results = rows()
     assert [*results] == [*SETTINGS, BUILT_IN]
+    assert [row.message for row in results.values()] == [row.status for row in results.values()]
+    # Panels translate a status with a number or a name by its values.
+    with_values = [row.message for row in results.values() if re.search(r"\d|'", row.status)]
+    assert all(message.values for message in with_values)
     return results
 
 

@@ -9,6 +9,7 @@ import gpu
 import numpy as np
 import pytest
 
+from blender_ik_addon.core.model.message import Message
 from blender_ik_addon.operators.bake import POSE_OT_chain_ik_bake
 from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
 from blender_ik_addon.overlay import viewport, viewport_labels
@@ -175,7 +176,9 @@ def test_the_status_bar_counts_what_is_done() -> None:
     solver = POSE_OT_chain_ik_compare.progress(None, 3, 9)
     assert solver == "solver 3 of 9"
     assert POSE_OT_chain_ik_bake.progress(None, 3, 50) == "frame 3 of 50"
-    text = translate_into(f"Compare Solvers  |  Esc: stop  |  {solver}", "pt_BR")
+    template = "{label}  |  Esc: stop  |  {progress}"
+    text = Message(template, label=Message("Compare Solvers"), progress=solver)
+    text = translate_into(text, "pt_BR")
     assert text == "Comparar solucionadores  |  Esc: parar  |  solucionador 3 de 9"
 
 

@@ -4,12 +4,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from blender_ik_addon.translations import translate_by
 from blender_ik_addon.translations.catalogue import SENTENCE
-from blender_ik_addon.translations.sentences import (
-    SentenceTranslator,
-    make_translator,
-    placeholders,
-)
 from scripts.translating.harvest import harvest
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -34,7 +30,7 @@ def sentences() -> dict[str, str]:
         if context == SENTENCE
     }
     return {
-        text.replace("{{", "{").replace("}}", "}"): place
+        text: place
         for text, place in templates.items()
         if len(text.replace("...", "").split()) >= MIN_WORDS
     }
@@ -56,21 +52,34 @@ def rows() -> dict[str, list[str]]:
 
 
 @cache
-def capitals_translator() -> SentenceTranslator:
-    """Return a translator into a language that writes all fixed words in capitals."""
+def in_capitals() -> dict[str, str]:
+    """Return all texts in a language that writes all fixed words in capitals, by English text."""
 
-    def in_capitals(template: str) -> str:
+    def of_template(template: str) -> str:
         parts = re.split(r"(\{\w+\})", template)
-        return "".join(part if placeholders(part) else part.upper() for part in parts)
+        return "".join(part if part.startswith("{") else part.upper() for part in parts)
 
-    return make_translator({key: in_capitals(key[1]) for key in texts()})
+    return {text: of_template(text) for _, text in texts()}
 
 
 # Units, names in the scenes, keys of creature files, words of Python: never translated.
 FIXED = r"[µm]m|cm|km|Limb\.\d|Right|comfort|mass|stiffness|gravity|joints|name|Expecting value"
 
 
-def untranslated(sentence: str) -> list[str]:
-    """Return the words of a sentence that no translation can replace."""
-    translated = capitals_translator().translate(sentence)
-    return re.findall(r"[a-z]{2,}", re.sub(rf"'[^']*'|\b(?:{FIXED})\b", "", translated))
+def untranslated(message: str) -> list[str]:
+    """Return the words of a message that no translation can replace."""
+    return _words_of(translate_by(in_capitals(), message))
+
+
+def unsaid(row: str) -> list[str]:
+    """Return the words of a row of the page that are in no sentence, wherever it has values."""
+    templates = [text.removesuffix(".") for context, text in texts() if context == SENTENCE]
+    for template in sorted(templates, key=len, reverse=True):
+        pattern = "(.+?)".join(map(re.escape, re.split(r"\{\w+\}", template)))
+        row = re.sub(rf"{pattern}(?!\w)", lambda match: " ".join(("...", *match.groups())), row)
+    return _words_of(row)
+
+
+def _words_of(text: str) -> list[str]:
+    """Return the lowercase words outside quotes that a translation should have replaced."""
+    return re.findall(r"[a-z]{2,}", re.sub(rf"'[^']*'|\b(?:{FIXED})\b", "", text))

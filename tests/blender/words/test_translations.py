@@ -1,11 +1,16 @@
 """Translations: complete in every language, with the names and numbers of the English text."""
 
 import ast
+import copy
+import pickle
 import re
 
 import bpy
 import pytest
 
+from blender_ik_addon.core import IKError
+from blender_ik_addon.core.model.message import Message, joined
+from blender_ik_addon.rig.reading.refusals import listed
 from blender_ik_addon.translations import languages, translate, translate_into
 from blender_ik_addon.translations.catalogue import (
     OPERATOR,
@@ -14,14 +19,23 @@ from blender_ik_addon.translations.catalogue import (
     path_of,
     translations_of,
 )
-from blender_ik_addon.translations.sentences import placeholders
-from scripts.translating.harvest import write_catalogue
+from scripts.translating.harvest import LAYERS, find_skipped, is_sentence, write_catalogue
 from tests.blender.setups import rigs
 from tests.blender.words.sentences import PACKAGE, texts
 
 LANGUAGES = languages()
-ENGLISH = "Out of reach by 12 cm: extended"
+ENGLISH = Message(
+    "Out of reach by {short}: {extended}", short="12 cm", extended=Message("extended")
+)
 IN_PORTUGUESE = "Fora de alcance por 12 cm: esticada"
+
+
+def placeholders(text: str) -> set[str]:
+    return set(re.findall(r"\{(\w+)\}", text))
+
+
+def gone(bone: str) -> Message:
+    return Message("Bone '{bone}' no longer exists: choose another tip.", bone=bone)
 
 
 def test_english_is_spelled_as_everywhere_in_blender_and_is_the_only_language_of_the_sources():
@@ -51,31 +65,78 @@ def test_a_language_has_all_texts_with_their_names_and_ends_and_no_others(langua
 
 
 @pytest.mark.parametrize(
-    ("english", "said"),
+    ("message", "english", "said"),
     [
-        (ENGLISH, IN_PORTUGUESE),
-        ("Moved by 1.5 m along X", "Movido por 1.5 m ao longo de X"),
-        ("Max X of 'Left: Knee': 90.0°", "Máx. X de 'Left: Knee': 90.0°"),
-        ("'Arm: L' at frame 1, not the active chain", "'Arm: L' no quadro 1, não é a cadeia ativa"),
-        ("One drag from the present pose. Reached", "Um arrasto a partir da pose atual. Alcançado"),
-        ("FABRIK and Newton", "FABRIK e Newton"),
+        (ENGLISH, "Out of reach by 12 cm: extended", IN_PORTUGUESE),
         (
+            Message("Moved by {words} along {axis}", words="1.5 m", axis="X"),
+            "Moved by 1.5 m along X",
+            "Movido por 1.5 m ao longo de X",
+        ),
+        (
+            Message("Max {turn} of '{bone}': {degrees}°", turn="X", bone="L: Knee", degrees=90.0),
+            "Max X of 'L: Knee': 90.0°",
+            "Máx. X de 'L: Knee': 90.0°",
+        ),
+        (
+            Message("'{chain}' at frame {frame}, not the active chain", chain="Arm: L", frame=1),
+            "'Arm: L' at frame 1, not the active chain",
+            "'Arm: L' no quadro 1, não é a cadeia ativa",
+        ),
+        (
+            joined(". ", (Message("One drag from the present pose"), Message("Reached"))),
+            "One drag from the present pose. Reached",
+            "Um arrasto a partir da pose atual. Alcançado",
+        ),
+        (
+            Message("{name} and Newton", name=Message("FABRIK")),
+            "FABRIK and Newton",
+            "FABRIK e Newton",
+        ),
+        (
+            joined(" ", (gone("Shin"), Message("Reached"))),
             "Bone 'Shin' no longer exists: choose another tip. Reached",
             "O osso 'Shin' não existe mais: escolha outra ponta. Alcançado",
         ),
         (
-            "Held back by the limits of Hip X, Knee slide and 2 more, 3 cm left",
-            "Contida pelos limites de Hip X, Knee (deslize) e mais 2, faltam 3 cm",
+            Message(
+                "Held back by the limits of {held_by}, {gap} left",
+                held_by=listed(["Hip X", Message("{bone} slide", bone="Knee"), "A", "B", "C"]),
+                gap="3 cm",
+            ),
+            "Held back by the limits of Hip X, Knee slide, A and 2 more, 3 cm left",
+            "Contida pelos limites de Hip X, Knee (deslize), A e mais 2, faltam 3 cm",
+        ),
+        (
+            Message(
+                "Outweighed by {outweighed_by}: {gap} off",
+                outweighed_by=listed(["Reached"]),
+                gap="3 cm",
+            ),
+            "Outweighed by Reached: 3 cm off",
+            "Superada pelo peso de Reached: faltam 3 cm",
+        ),
+        # A word of a fixed list is part of the template.
+        (
+            Message("This chain has no {word}: choose one first.", word="pole"),
+            "This chain has no pole: choose one first.",
+            "Esta cadeia não tem polo: escolha um primeiro.",
         ),
         # A bone name that is also a word of ours stays; names of settings are translated.
         *(
             (
+                gone(name),
                 f"Bone '{name}' no longer exists: choose another tip.",
                 f"O osso '{name}' não existe mais: escolha outra ponta.",
             )
-            for name in ("Muted", "Reached", "extended", "Target")
+            for name in ("Muted", "Reached", "extended", "Target", "{bone}")
         ),
         (
+            Message(
+                "The setting '{label}' is not a number: enter a new value, or correct its"
+                " keyframes and driver.",
+                label=Message("Tolerance"),
+            ),
             "The setting 'Tolerance' is not a number: enter a new value, or correct its keyframes"
             " and driver.",
             "O ajuste 'Tolerância' não é um número: insira um novo valor, ou corrija seus"
@@ -83,15 +144,50 @@ def test_a_language_has_all_texts_with_their_names_and_ends_and_no_others(langua
         ),
         # Of a text that is unknown as a whole, the known parts are translated; the others stay.
         (
-            "Arm.L: No target is set: choose an object for the chain to follow.",
-            "Arm.L: Nenhum alvo foi definido: escolha um objeto para a cadeia seguir.",
+            Message("{name}: {error}", name="Reached", error=IKError("Live is off").message),
+            "Reached: Live is off",
+            "Reached: Ao vivo está desligado",
         ),
-        *((text, text) for text in ("", "Nobody says so: it is new", "3 cm", "Arm; Leg. Foot: X")),
+        ("Live is off", "Live is off", "Ao vivo está desligado"),
+        *((text, text, text) for text in ("", "Nobody says so: it is {new}", "3 cm", "Arm; X")),
     ],
 )
-def test_a_sentence_is_said_in_portuguese_with_its_names_and_numbers(english, said):
-    assert translate_into(english, "pt_BR") == said
-    assert translate(ENGLISH) == ENGLISH, "in English all stays English"
+def test_a_message_is_said_in_portuguese_with_its_names_and_numbers(message, english, said):
+    assert message == english == translate(message), "in English all stays English"
+    assert translate_into(message, "pt_BR") == said
+    copied = pickle.loads(pickle.dumps(message))
+    assert copied == english
+    assert translate_into(copied, "pt_BR") == said
+
+
+def test_errors_keep_their_messages_and_messages_stay_what_they_are():
+    error = IKError("Bone '{bone}' no longer exists: choose another tip.", bone="Shin")
+    assert error.message == gone("Shin") == str(error)
+    assert error.message.template == gone("Shin").template
+    assert Message(error.message) is error.message is IKError(error.message).message
+    assert copy.copy(error).message.values == {"bone": "Shin"}
+
+
+# F-strings of names in a file, and of a number with its unit.
+NAMES = {"{} Baked", "WGT-Chain IK {}", "Leg {}", "{} ms"}
+
+
+def test_all_sentences_with_values_are_messages_and_no_error_loses_its_message():
+    """An f-string, or ``str`` of an error, is a text that nobody can translate."""
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        place, source = path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8")
+        if not place.startswith(LAYERS):
+            continue
+        tree = ast.parse(source)
+        skipped = find_skipped(tree)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr) and id(node) not in skipped:
+                parts = [getattr(part, "value", "") for part in node.values]
+                text = "".join([part if isinstance(part, str) else "{}" for part in parts])
+                wrong += [(place, node.lineno, text)] * (is_sentence(text) and text not in NAMES)
+        wrong += [(place, "str(error)")] * ("str(error)" in source)
+    assert not wrong
 
 
 @pytest.mark.parametrize("operator", ["move_target", "move_pole", "turn_pole", "set_limit"])
@@ -100,7 +196,9 @@ def test_hints_of_drags_are_translated_one_by_one(operator):
     assert len(hints) > 3
     translated = [translate_into(hint, "pt_BR") for hint in hints]
     assert not set(translated) & set(hints)
-    assert translate_into(" · ".join(hints), "pt_BR") == " · ".join(translated)
+    shown = joined(" · ", map(Message, hints))
+    assert shown == " · ".join(hints)
+    assert translate_into(shown, "pt_BR") == " · ".join(translated)
 
 
 def test_files_are_read_as_they_are_written(tmp_path):
@@ -130,7 +228,7 @@ def test_every_text_that_operators_show_is_translated():
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in TEXT_INDICES
     ]
-    assert len(shown) > 10
+    assert len(shown) >= 10
     english = [
         (name, line)
         for name, line, text in shown
