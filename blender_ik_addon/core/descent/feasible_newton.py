@@ -24,7 +24,7 @@ from ..kinematics.kinematic_tree import KinematicTree
 from .bone_rows import BoneRows
 from .constrained_step import MAX_SHIFT, ActiveSet, ConstrainedStep, make_empty
 from .descent_settings import DescentSettings, EnergyAtPose
-from .held_outputs import HeldOutputs
+from .held_outputs import NO_ENERGY, HeldOutputs
 from .near_edges import NearEdges
 from .output_correction import restore_outputs
 from .planned_step import PlannedStep
@@ -70,6 +70,10 @@ CORNER_SHIFT, CORNER_STALL = 1.0, 1e4
 PENALTY_FACTOR = 4.0
 # Springs may enter or leave their slack within a step: the step is computed at most this often.
 MAX_SPRING_PASSES = 2
+# Near full extension a descent may go round in a circle: out of the line, which saves energy, and
+# back, to restore the outputs. After so many steps without a saving it ends as soon as the first
+# point is restored, up to this share of the reach; after three times as many it ends anyway.
+MAX_IDLE_STEPS, RESTORED_SHARE = 10, 1e-7
 # Share of finished rows at which they leave the arrays; up to the second count all rows stay.
 COMPACTION, MIN_COMPACTED = 0.4, 16
 
@@ -128,7 +132,9 @@ def minimise(
     used, count, width = np.zeros_like(caps), len(caps), len(target)
     active, place = make_empty(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
     zero, inf = np.zeros(count), np.full(count, np.inf)
-    state = _DescentState(turn, zero, inf, inf, inf, used, active, place, turn, place, inf)
+    state = _DescentState(
+        turn, zero, inf, inf, inf, inf, used, used, active, place, turn, place, inf
+    )
     while rows.size:
         problem = (tree, loads, target, slide, caps)
         start = state
@@ -166,6 +172,8 @@ class _DescentState(NamedTuple):
         last_size: Size of the step before, as ``PlannedStep.size``, shape (B,).
         scale: Smallest value so far of the stiffness of the stiffest joint, shape (B,): forces on
             joints make them seem stiffer.
+        lowest: Lowest energy so far of poses whose outputs are nearly held, shape (B,).
+        idle: Count of steps since then, shape (B,).
         used: Count of steps, shape (B,).
         active: Active set of the step before.
         place: As ``PosedRows.place``.
@@ -179,6 +187,8 @@ class _DescentState(NamedTuple):
     radius: Array
     last_size: Array
     scale: Array
+    lowest: Array
+    idle: Counts
     used: Counts
     active: ActiveSet
     place: Array | None
@@ -236,7 +246,8 @@ class _NewtonDescent:
 
     def run(self, start: _DescentState) -> tuple[Flags, _DescentState]:
         """Return which trees are not finished, and the state that they have reached."""
-        turn, shift, radius, last_size, scale, used, active, place, first, first_place, _ = start
+        turn, shift, radius, last_size, scale, lowest, idle, used, active, place, *_ = start
+        first, first_place = start.first_turn, start.first_place
         here = self._evaluate(self._bones.pose(turn, place=place))
         is_open = (used < self._caps) & ~here.at.is_least
         least = (1.0 - COMPACTION) * len(is_open) if len(is_open) > MIN_COMPACTED else 0.0
@@ -260,11 +271,27 @@ class _NewtonDescent:
             if self._has_held:
                 scale = np.minimum(scale, plan.step.scale)
                 is_open &= measure(plan.step.active.force) <= MAX_FORCE_RATIO * scale
+                lowest, idle, is_circling = self._count_idle_steps(here, lowest, idle)
+                is_open &= ~is_circling
             if self._settings.use_early_stop:
                 is_early = (shift < MAX_SHIFT_TO_HOLD) & (used < MAX_STEPS_TO_HOLD)
                 is_open &= is_early | (here.violation <= self._nearly_held)
-        end = here.posed.turn, shift, radius, last_size, scale, used, active, here.posed.place
-        return is_open, _DescentState(*end, first, first_place, here.at.total)
+        posed, energy = here.posed, here.at.total
+        end = posed.turn, shift, radius, last_size, scale, lowest, idle, used, active, posed.place
+        return is_open, _DescentState(*end, first, first_place, energy)
+
+    def _count_idle_steps(
+        self, here: _Iterate, lowest: Array, idle: Counts
+    ) -> tuple[Array, Counts, Flags]:
+        """Return the lowest energies with nearly held outputs, and the steps since then, (B,).
+
+        Also return which trees go round in a circle.
+        """
+        energy = np.where(here.violation <= self._nearly_held, here.at.total, np.inf)
+        idle = np.where(energy < lowest, 0, idle + 1)
+        is_restored = measure(here.residual[:, :3]) <= RESTORED_SHARE * self._bones.tree.reach
+        most = np.where(is_restored, MAX_IDLE_STEPS, 3 * MAX_IDLE_STEPS)
+        return np.minimum(lowest, energy), idle, (idle > most) & (not self._settings.is_strict)
 
     def _evaluate(self, posed: PosedRows, output: Array | None = None) -> _Iterate:
         """Return poses with their energy and outputs; outputs are computed if None."""
@@ -317,7 +344,7 @@ class _NewtonDescent:
             derivatives, constraints = (slope, curve(force)), (held, residual)
             step = ConstrainedStep(axes, derivatives, constraints, edges, active, shift, shifts)
             largest = measure(step.move).max(axis=1)
-            share = radius / np.maximum(largest, radius)
+            share = radius / np.maximum(np.maximum(largest, radius), NO_ENERGY)
             move = step.move * share[:, None, None]
             if not at.foresee(move):
                 break

@@ -130,15 +130,15 @@ def _settle(
     output = tree.restate(state).output
     goal = np.where(is_open, 0.0, output)
     goal[:3] = run.target
-    caps = np.clip(run.iterations - used, 0, MAX_SETTLING_ITERATIONS)
-    caps = np.where(energy.acts & (tree.joints.free_axes.size > 0), caps, 0)
+    settles = energy.acts & (tree.joints.free_axes.size > 0)
     turn, used = state.turn.copy(), used.copy()
     max_rows = max(1, MAX_EQUATIONS // (3 * len(turn)) ** 2)
-    passes = (SETTLE, energy, goal, ~is_open), (PULLED, (energy, goal), goal[:0], is_open)
-    for settings, loads, target, is_in in passes:
-        rows = np.flatnonzero(caps * is_in)
+    passes = [(settings, (energy, goal), goal[:0], is_open) for settings in PULLED]
+    for settings, loads, target, is_in in (SETTLE, energy, goal, ~is_open), *passes:
+        caps = np.clip(run.iterations - used, 0, MAX_SETTLING_ITERATIONS)
+        rows = np.flatnonzero(caps * (settles & is_in))
         for batch in (rows[first : first + max_rows] for first in range(0, len(rows), max_rows)):
-            inputs = take_rows((tree, state.turn, state.slide, loads, target, caps), batch)
+            inputs = take_rows((tree, turn, state.slide, loads, target, caps), batch)
             result = minimise(settings, *inputs, is_alone=run.is_alone)
             turn[..., batch] = result.turn
             used[batch] += result.used

@@ -12,6 +12,7 @@ test_potential_energy.py, the poses in tests/core/solving/limits/test_unreachabl
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.chains_first import apply, chains_first, measure
@@ -22,9 +23,11 @@ from ..descent.descent_settings import DescentSettings, EnergyAtPose
 from ..descent.posed_rows import PosedRows
 from .potential_energy import EnergyRows, PotentialEnergy
 
-# Stiffness of the springs to targets, in multiples of all springs and weights. Ten times less, and
-# effectors visibly give way; ten times more, and in narrow valleys many descents do not end.
-PULL = 1e5
+# Stiffness of the springs to targets, in multiples of all springs and weights, one descent after
+# the other. Soft springs make wide valleys, where steps are long, and end near the next minimum;
+# from the stiffest alone, steps creep along narrow valleys. If that has a tenth, effectors visibly
+# give way; with ten times more, many descents do not end.
+FIRST_PULLS, LAST_PULL = (1e2, 3e3), 1e5
 
 
 class PulledEnergyAtPose:
@@ -55,7 +58,7 @@ class PulledEnergyAtPose:
 
 
 def _measure(
-    bones: BoneRows, loads: tuple[PotentialEnergy, Array]
+    pull: float, bones: BoneRows, loads: tuple[PotentialEnergy, Array]
 ) -> Callable[[PosedRows, Array], PulledEnergyAtPose]:
     energy, target = EnergyRows(bones, loads[0]), chains_first(loads[1])
     weight = (
@@ -63,10 +66,24 @@ def _measure(
         * measure(energy.gravity)[:, None]
         * bones.tree.reach[:, None]
     )
-    springs = PULL * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
+    springs = pull * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
     return lambda posed, output: PulledEnergyAtPose(energy.measure(posed), target - output, springs)
 
 
-PULLED = DescentSettings(
-    _measure, rest_turn=1e-6, least_shift=1e-12, first_shift=1e-10, tracked=ALL_OUTPUTS
+def pull_by(pull: float, rest_turn: float = 1e-6, stall_share: float = 1e-11) -> DescentSettings:
+    """Return the settings of a descent with springs of a stiffness, as in ``PULLED``."""
+    return DescentSettings(
+        partial(_measure, pull),
+        rest_turn,
+        least_shift=1e-12,
+        first_shift=1e-10,
+        stall_share=stall_share,
+        tracked=ALL_OUTPUTS,
+    )
+
+
+PULLED = (
+    *(pull_by(pull, rest_turn=1e-3, stall_share=1e-5) for pull in FIRST_PULLS),
+    pull_by(LAST_PULL),
 )
+"""The settings of the descents, one after the other."""

@@ -12,7 +12,7 @@ from blender_ik_addon.core.descent.held_outputs import HeldOutputs
 from blender_ik_addon.core.model.joints import free_joints
 from tests.core.chains import unit
 from tests.core.equilibrium.energies import arc, make_forces, many
-from tests.core.limited_rigs import FREE_AXES, K, make_rig
+from tests.core.limited_rigs import FREE_AXES, K, about, make_rig
 from tests.core.peer_cases import median_iterations, peer_solutions
 from tests.helpers import make_rng
 
@@ -224,3 +224,31 @@ def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, toleran
     solutions = core.solve_batch(many(joints, forces, TARGETS), core.Goals(targets), options)
     assert solutions.is_converged.mean() > 0.95
     assert np.median(solutions.iterations) == pytest.approx(published, rel=NEARLY)
+
+
+@pytest.mark.parametrize("share", [0.97, 1.0])
+@pytest.mark.parametrize("aim", ["none", "tip", "pole"])
+def test_near_full_extension_chains_come_to_rest_in_few_steps(share, aim):
+    """Steps out of the line and back went on for up to 250."""
+    points = np.array([(0.0, 0.05 * np.sin(1.3 * bone), 0.25 * bone) for bone in range(5)])
+    chain = core.Chain(points, forces=core.Forces(np.ones(4), np.full(4, 0.25), -np.eye(3)[2]))
+    for axis, direction in enumerate(((0.3, 0.4, 1.0), (-0.5, 0.2, 1.0), (0.1, -0.6, 1.0))):
+        goal = core.Goal(
+            share * chain.max_reach * unit(np.array(direction)),
+            pole_position=np.array((2.0 - 3.0 * axis, 1.0, 1.0)) if aim == "pole" else None,
+            tip_rotation_wxyz=about(axis, 0.6) if aim == "tip" else None,
+        )
+        solution = core.solve(chain, goal, FORCE)
+        assert solution.status is core.Status.REACHED
+        assert solution.iterations <= 80
+
+
+def test_chains_that_limits_hold_back_come_to_rest_in_few_steps():
+    """With stiff springs to the targets alone, steps along valleys went on for up to 250."""
+    rig = make_rig([(K.BALL, ((-35, 35),) * 3)] * 4)
+    forces = core.Forces(np.ones(4), np.full(4, 0.25), -np.eye(3)[2])
+    chain = replace(rig.chain(), forces=forces)
+    for target in ((1.0, 1.5, 0.5), (0.5, 0.4, 1.0), (-1.5, 0.8, 0.7), (0.2, 1.2, -1.4)):
+        solution = core.solve(chain, core.Goal(np.array(target)), FORCE)
+        assert solution.status is core.Status.LIMITED
+        assert solution.iterations <= 80

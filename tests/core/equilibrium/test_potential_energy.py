@@ -75,11 +75,10 @@ def test_slopes_and_curvatures_are_those_of_differences(name, unturned):
 
 
 @pytest.mark.parametrize("name", ["arm", "offset_bones"])
-def test_slopes_and_curvatures_of_the_pulled_energy_are_those_of_differences(name, monkeypatch):
-    monkeypatch.setattr(target_springs, "PULL", 1.0)
+def test_slopes_and_curvatures_of_the_pulled_energy_are_those_of_differences(name):
     case = Case(name)
     bones = BoneRows(case.tree, np.zeros((len(case.turn), COUNT)))
-    measure = target_springs.PULLED.measure(bones, (case.energy, case.force))
+    measure = target_springs.pull_by(1.0).measure(bones, (case.energy, case.force))
 
     def at(move):
         turned = turns.multiply(turns.from_vectors(move), case.turn)
