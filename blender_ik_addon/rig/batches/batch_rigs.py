@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags
-from ..frames.bases import Bases
+from ..frames.bases import Bases, PlacedRig
 from ..reading.batch_record import joined
 from ..reading.channels import Channels
 from ..trees.driven import Driven
@@ -61,7 +61,7 @@ class BatchRigs(Generic[Place]):
         bones = len(self._bones[0]) // counts[0]
         self._bone_rows = [slice(rows.start * bones, rows.stop * bones) for rows in self._slices]
         self._versions: list[int] = []
-        self._known_bases: list[Bases | None] = []
+        self._placed: list[PlacedRig | None] = []
         self._places: Place | None = None
         self.present: Channels = np.empty((int(ends[-1]), bones, 4), dtype=np.float32)
         self.left: set[int] = set()
@@ -86,11 +86,11 @@ class BatchRigs(Generic[Place]):
             return False
         self._versions = versions
         self.present = self.gather("channels").reshape(self.present.shape)
-        bases, known = [state.bases for state in self._states], self._known_bases
-        if len(known) == len(bases) and all(map(operator.is_, bases, known)):
+        placed, known = [state.placed for state in self._states], self._placed
+        if len(known) == len(placed) and all(map(operator.is_, placed, known)):
             # New bases are computed whenever a place changes: with the same ones, none has.
             return True
-        self._known_bases = bases
+        self._placed = placed
         former, self._places = self._places, self._read_places()
         has_changed |= True if former is None else self._find_moved(self._places, former)
         return True
@@ -151,8 +151,8 @@ def bases_of(members: Members) -> Bases:
     """Return the bases of chains or trees, as last read."""
     bases = []
     for state, trees in members:
-        assert state.bases is not None
-        bases.append(state.bases.rows([row for row, _ in trees]))
+        assert state.placed is not None
+        bases.append(state.placed.bases.rows([row for row, _ in trees]))
     return joined(bases)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.model.message import Message
-from ..frames.bases import Bases, PosedRig, RootBones, WorldSize, base_key, read_bases, world_sizes
+from ..frames.bases import PlacedRig, PosedRig, RootBones, base_key, place_rigs
 from ..planning.animated_pose import AnimatedPose
 from ..planning.checks import check_channels, check_pose, is_pose_sound
 from ..planning.joints_of_chain import chain_joints
@@ -39,7 +39,7 @@ from ..reading.refusals import Refused
 from ..reading.skeleton import Fingerprint, Skeleton, compile_skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
 from ..reading.update import Update
-from ..reading.world import find_unmirrored
+from ..reading.world import find_unmirrored, mirrors
 
 Specs = dict[int, ChainSpec | Refused]
 """The settings of chains by index, or the reason why they cannot be used."""
@@ -82,11 +82,8 @@ class RigState:
         pose: Pose as last read, rotation channels as last written.
         chain_names: Names of all chains of the object, live or not, in order.
         live_chains: Compiled chains that can be solved.
-        bases: Bases of the chains.
         roots: Root bones of the chains; None without chains.
-        size: How the world matrix of the pose scales lengths; None if not computed yet.
-        places: Key of the inputs that the bases were last computed from, by ``bases.base_key``.
-        is_mirrored: Whether the world matrix mirrors.
+        placed: Bases of the chains; None without chains.
         unmirrored: Linear map of armature space that undoes negative scale; None where nothing
             mirrors the object.
         joints: Joints of all bones; None where no chain honours them.
@@ -105,11 +102,8 @@ class RigState:
     pose: Pose = field(init=False)
     chain_names: list[str] = field(default_factory=list)
     live_chains: list[LiveChain] = field(default_factory=list)
-    bases: Bases | None = None
     roots: RootBones | None = None
-    size: WorldSize | None = None
-    places: bytes = b""
-    is_mirrored: bool = False
+    placed: PlacedRig | None = None
     unmirrored: Array | None = None
     joints: BoneJoints | None = None
     stretch: BoneStretch | None = None
@@ -245,15 +239,9 @@ class RigState:
     def read_pose(self, update: Update, known: Pose | None = None) -> None:
         """Read the pose as the graph has evaluated it; ``known`` as in ``channels.read_pose``."""
         evaluated = self.object.evaluated_get(update.depsgraph)
-        former = self.pose if self.version else None
         self.pose = read_pose(evaluated, known)
-        if former is None or former.world.tobytes() != self.pose.world.tobytes():
-            self.size = None
-            with np.errstate(invalid="ignore", over="ignore"):
-                self.is_mirrored = bool(np.linalg.det(self.pose.world[:3, :3]) < 0.0)
-        if self.is_mirrored or self.unmirrored is not None:
-            self.unmirrored = find_unmirrored(evaluated) if self.is_mirrored else None
-            self.places = b""
+        is_mirrored = mirrors(self.pose.world.tobytes())
+        self.unmirrored = find_unmirrored(evaluated) if is_mirrored else None
         self.version += 1
 
     def _animated_at(self, frame: float, name: ChannelsName) -> Array | None:
@@ -313,8 +301,8 @@ class RigState:
             if tip in slid and tip not in chain.plan.written:
                 chains.remove(chain)
                 self.errors[chain.index] = Message(
-                    "The head of bone '{bone}' slides with chain '{slid}': choose its parent as the"
-                    " tip bone, and switch Use Tail on.",
+                    "The head of bone '{bone}' slides with chain '{slid}': choose its parent as the tip bone,"
+                    " and switch Use Tail on.",
                     bone=chain.spec.bone,
                     slid=slid[tip],
                 )
@@ -366,8 +354,7 @@ class RigState:
                 continue
             self.live_chains.append(live_chain)
         if not are_planned_alike(self.live_chains, known):
-            has_any = bool(self.live_chains)
-            self.roots, self.places = RootBones.of(self.live_chains) if has_any else None, b""
+            self.roots = RootBones.of(self.live_chains) if self.live_chains else None
 
     def _compile_chain(
         self,
@@ -427,24 +414,21 @@ def update_bases(states: Sequence[RigState]) -> bool:
     Returns:
         Whether any base is new, or ``is_even`` of any has changed.
     """
-    moved: list[RigState] = []
+    moved: list[tuple[RigState, PosedRig]] = []
     for state in states:
-        if state.roots is None:
-            state.bases, state.places = None, b""
-        elif state.places != (places := base_key(state.roots, state.pose)):
-            state.places = places
-            moved.append(state)
-    unsized = [state for state in moved if state.size is None]
-    sizes = world_sizes([state.pose for state in unsized]) if unsized else ()
-    for state, size in zip(unsized, sizes, strict=True):
-        state.size = size
-    rigs = [
-        PosedRig(state.roots, state.pose, state.size, state.unmirrored is not None)
-        for state in moved
-        if state.roots is not None and state.size is not None
-    ]
+        roots, pose, placed = state.roots, state.pose, state.placed
+        if roots is None:
+            state.placed = None
+            continue
+        key = base_key(roots, pose, state.unmirrored)
+        if placed is None or placed.roots is not roots or placed.key != key:
+            size = placed.size if placed is not None and placed.key[0] == key[0] else None
+            rig = PosedRig(roots, pose, key, size, state.unmirrored is not None)
+            moved.append((state, rig))
     has_shape_change = False
-    for state, bases in zip(moved, read_bases(rigs) if rigs else (), strict=True):
-        known, state.bases = state.bases, bases
-        has_shape_change |= known is None or not np.array_equal(known.is_even, bases.is_even)
+    all_placed = place_rigs([rig for _, rig in moved]) if moved else ()
+    for (state, _), placed in zip(moved, all_placed, strict=True):
+        known, state.placed = state.placed, placed
+        is_even = placed.bases.is_even.tobytes()
+        has_shape_change |= known is None or known.bases.is_even.tobytes() != is_even
     return has_shape_change

@@ -97,17 +97,60 @@ class RootBones(NamedTuple):
         )
 
 
-def base_key(roots: RootBones, pose: Pose) -> bytes:
-    """Return all of a pose that the bases of chains depend on, as bytes to compare."""
+BaseKey = tuple[bytes, bytes]
+"""All inputs of bases but their root bones, as bytes to compare: the world matrix, and the rest."""
+
+
+def base_key(roots: RootBones, pose: Pose, unmirrored: Array | None) -> BaseKey:
+    """Return all that the bases of chains depend on; ``unmirrored`` as ``find_unmirrored``."""
     parents, heads = pose.matrices[roots.carriers], pose.matrices[roots.bones, :3, 3]
-    return pose.world.tobytes() + parents.tobytes() + heads.tobytes()
+    signs = b"" if unmirrored is None else unmirrored.tobytes()
+    return pose.world.tobytes(), parents.tobytes() + heads.tobytes() + signs
 
 
 WorldSize = tuple[float, bool]
 """Greatest length in scene units of one unit of armature space; whether the object has volume."""
 
 
-def world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
+class PosedRig(NamedTuple):
+    """The root bones of the chains of one armature object, in its present pose.
+
+    ``size`` is None if it is not known yet.
+    """
+
+    roots: RootBones
+    pose: Pose
+    key: BaseKey
+    size: WorldSize | None
+    is_mirrored: bool
+
+
+class PlacedRig(NamedTuple):
+    """The bases of the chains of one armature object, and what they were computed from.
+
+    Attributes:
+        roots: Root bones of the chains.
+        key: Key of the other inputs.
+        size: How the world matrix scales lengths.
+        bases: The bases.
+    """
+
+    roots: RootBones
+    key: BaseKey
+    size: WorldSize
+    bases: Bases
+
+
+def place_rigs(rigs: Sequence[PosedRig]) -> list[PlacedRig]:
+    """Return the bases of the chains of armature objects in their present poses."""
+    unsized = [rig.pose for rig in rigs if rig.size is None]
+    found = iter(_find_world_sizes(unsized) if unsized else ())
+    sizes = [rig.size or next(found) for rig in rigs]
+    rows = zip(rigs, sizes, _read_bases(rigs, sizes), strict=True)
+    return [PlacedRig(rig.roots, rig.key, size, bases) for rig, size, bases in rows]
+
+
+def _find_world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
     """Return how the world matrices of armature objects scale lengths."""
     worlds = np.array([pose.world[:3, :3] for pose in poses])
     with np.errstate(invalid="ignore", over="ignore"):
@@ -117,21 +160,8 @@ def world_sizes(poses: Sequence[Pose]) -> list[WorldSize]:
     return list(zip(largest.tolist(), has_volume.tolist(), strict=True))
 
 
-class PosedRig(NamedTuple):
-    """The root bones of the chains of one armature object, in its present pose."""
-
-    roots: RootBones
-    pose: Pose
-    size: WorldSize
-    is_mirrored: bool
-
-
-def read_bases(rigs: Sequence[PosedRig]) -> list[Bases]:
-    """Return the bases of the chains of armature objects in their present poses.
-
-    Args:
-        rigs: The root bones of the objects, one or more for each; all are computed at once.
-    """
+def _read_bases(rigs: Sequence[PosedRig], sizes: Sequence[WorldSize]) -> list[Bases]:
+    """Return the bases of the chains of armature objects with one or more chains, all at once."""
     counts = [len(rig.roots.bones) for rig in rigs]
     heads = np.concatenate([rig.pose.matrices[rig.roots.bones, :3, 3] for rig in rigs])
     parents = np.concatenate([rig.roots.parents for rig in rigs])
@@ -139,7 +169,8 @@ def read_bases(rigs: Sequence[PosedRig]) -> list[Bases]:
     above[parents < 0] = IDENTITY
     frames = spaces.parent_frames(above, joined([rig.roots.rest for rig in rigs]))
     worlds = np.repeat(np.array([rig.pose.world[:3] for rig in rigs]), counts, axis=0)
-    object_rows = np.array([(*rig.size, rig.is_mirrored) for rig in rigs])
+    pairs = zip(rigs, sizes, strict=True)
+    object_rows = np.array([(*size, rig.is_mirrored) for rig, size in pairs])
     largest, has_volume, is_mirrored = np.repeat(object_rows, counts, axis=0).T
     keeps_bend = np.concatenate([rig.roots.keeps_bend for rig in rigs])
     may_be_even = (has_volume > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))

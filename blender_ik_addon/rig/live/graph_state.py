@@ -270,8 +270,8 @@ class GraphState:
 
     def _list_placed(self) -> Iterator[tuple[RigState, int, bool]]:
         for state in self.rigs.values():
-            if state.bases is not None:
-                for row, is_even in enumerate(state.bases.is_even.tolist()):
+            if state.placed is not None:
+                for row, is_even in enumerate(state.placed.bases.is_even.tolist()):
                     yield state, row, is_even
 
 

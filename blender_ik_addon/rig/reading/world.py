@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import bpy
@@ -97,6 +98,13 @@ def matrix_of(anchor: Anchor) -> Array:
     """
     world, moved = array_of(anchor.object.matrix_world), channels_of(anchor)
     return world @ array_of(moved.matrix) if isinstance(moved, bpy.types.PoseBone) else world
+
+
+@lru_cache(maxsize=4096)
+def mirrors(world: bytes) -> bool:
+    """Return whether a world matrix mirrors, given the bytes of an array (4, 4)."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return bool(np.linalg.det(np.frombuffer(world).reshape(4, 4)[:3, :3]) < 0.0)
 
 
 def find_unmirrored(evaluated: bpy.types.Object) -> Array | None:
