@@ -7,9 +7,9 @@ from contextlib import suppress
 import bpy
 
 from ..core import IKError
-from ..rig.batches.rig_state import Specs
 from ..rig.live import live
 from ..rig.planning.animated_pose import AnimatedPose
+from ..rig.planning.planned_rig import Specs
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
 from ..rig.reading.refusals import Refused, RigError, library_problem
 from ..rig.reading.skeleton import Skeleton

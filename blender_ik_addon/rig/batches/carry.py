@@ -62,8 +62,8 @@ class Carry:
         groups: dict[tuple[int, tuple[int, ...], Carried], list[RigState]] = {}
         for state, chains in members:
             roots = tuple(sorted({live_chain.plan.root for live_chain in chains}))
-            bones = _find_carried(state.skeleton, roots, written.get(state.uid, {}))
-            groups.setdefault((id(state.skeleton), roots, bones), []).append(state)
+            bones = _find_carried(state.bones.skeleton, roots, written.get(state.uid, {}))
+            groups.setdefault((id(state.bones.skeleton), roots, bones), []).append(state)
         self._groups = [
             _Group(rigs, roots, bones) for (_, roots, bones), rigs in groups.items() if bones
         ]
@@ -120,7 +120,7 @@ class _Group:
     """Rigs of one skeleton whose chains have the same roots below the same carried bones."""
 
     def __init__(self, states: list[RigState], roots: tuple[int, ...], carried: Carried) -> None:
-        skeleton, bones = states[0].skeleton, [bone for bone, _ in carried]
+        skeleton, bones = states[0].bones.skeleton, [bone for bone, _ in carried]
         self._states, self._skeleton, self._bones = states, skeleton, np.array(bones)
         parents = skeleton.parents[self._bones].tolist()
         # Rows: the carried bones, then their fixed parents, last the identity for "no parent".

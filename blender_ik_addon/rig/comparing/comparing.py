@@ -15,8 +15,8 @@ from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ...core.model.message import Message, joined
 from ..batches.carry import pose_bones
-from ..batches.rig_state import Specs
 from ..planning.checks import check_scale
+from ..planning.planned_rig import Specs
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import joints_in
 from ..reading.channels import Pose, read_pose

@@ -12,9 +12,10 @@ from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange
 from ..batches.follow_batch import FollowBatch
 from ..batches.resting import RestingChain, find_resting
-from ..batches.rig_state import RigState, Specs, update_bases
+from ..batches.rig_state import RigState, update_bases
 from ..planning.live_chain import LiveChain
 from ..planning.order import Group, PlannedChain, are_planned_alike, find_levels, find_moving_groups
+from ..planning.planned_rig import Specs
 from ..planning.written_locations import located_bones
 from ..reading.channels import Pose
 from ..reading.refusals import Refused, listed
@@ -127,7 +128,8 @@ class GraphState:
         return [
             state.uid
             for state in self._rigs_with_own_anchors
-            if state.uid not in update.listed_armatures and state.has_freed_anchor(update.listed)
+            if state.uid not in update.listed_armatures
+            and state.compiled.has_freed_anchor(update.listed)
         ]
 
     def find_changed_lists(self) -> frozenset[int]:
@@ -186,14 +188,14 @@ class GraphState:
     def assemble(self) -> None:
         """Sort the chains into levels and batches; batches without changes are reused."""
         rigs = self.rigs.values()
-        self._rigs_with_own_anchors = tuple([state for state in rigs if state.own_anchors])
+        self._rigs_with_own_anchors = tuple([state for state in rigs if state.compiled.own_anchors])
         placed = list(self._list_placed())
-        assembled = [(state.live_chains[row], is_even) for state, row, is_even in placed]
+        assembled = [(state.compiled.live_chains[row], is_even) for state, row, is_even in placed]
         if assembled == self._assembled and self.levels:
             return
         former, chains = [chain for chain, _ in self._assembled], [chain for chain, _ in assembled]
         self._assembled = assembled
-        in_use = [state.skeleton for state in self.rigs.values()]
+        in_use = [state.bones.skeleton for state in self.rigs.values()]
         self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
         if not are_planned_alike(chains, former):
             self._groups, self._reasons = group_chains(chains)
@@ -219,8 +221,9 @@ class GraphState:
         for group, number in zip(self._groups, self._group_levels, strict=True):
             state = placed[group[0]][0]
             rows, are_even = [placed[i][1] for i in group], all([placed[i][2] for i in group])
-            live_chains = tuple([state.live_chains[row] for row in rows])
-            driven = known.get(live_chains) or unite_chains(live_chains, state.pose, state.joints)
+            live_chains = tuple([state.compiled.live_chains[row] for row in rows])
+            pose, joints = state.pose, state.bones.joints
+            driven = known.get(live_chains) or unite_chains(live_chains, pose, joints)
             level_key = number, are_even and driven.keeps_shape, driven.batch_key
             members = groups.setdefault(level_key, [])
             # Groups of one armature object come one after the other.
@@ -235,7 +238,7 @@ class GraphState:
                 batch = FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
             self.levels[number].batches.append(batch)
         self._build_carries(placed)
-        pairs = [(state, state.live_chains[row]) for state, row, _ in placed]
+        pairs = [(state, state.compiled.live_chains[row]) for state, row, _ in placed]
         self.resting = find_resting(pairs, self._reasons)
 
     def _build_carries(self, placed: list[tuple[RigState, int, bool]]) -> None:
@@ -253,7 +256,7 @@ class GraphState:
                     continue
                 # The chain whose root is above all others.
                 state, row = min((placed[i][:2] for i in group), key=_find_depth)
-                live_chain = state.live_chains[row]
+                live_chain = state.compiled.live_chains[row]
                 carried.setdefault(state.uid, (state, []))[1].append(live_chain)
             if carried:
                 level.carry = Carry(list(carried.values()), written)
@@ -276,7 +279,7 @@ class GraphState:
 
 
 def _find_depth(placed: tuple[RigState, int]) -> int:
-    chain = placed[0].live_chains[placed[1]]
+    chain = placed[0].compiled.live_chains[placed[1]]
     return len(chain.skeleton.ancestors(chain.plan.root))
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from ..batches.batch import SolveSummary
 from ..batches.changes import ChannelChange, note
 from ..batches.resting import RestingChain
-from ..batches.rig_state import RigState, Specs, Store, update_bases
+from ..batches.rig_state import RigState, update_bases
 from ..planning.animated_pose import AnimatedPose
 from ..planning.live_chain import LiveChain
+from ..planning.planned_rig import Specs, Store
 from ..posing.outcome import Outcome
 from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.moment import Moment, moment_of
@@ -106,7 +107,7 @@ class Memory:
         """Return the skeleton of an armature object that a graph has compiled; None without one."""
         graph = self.graphs.get(key)
         state = None if graph is None else graph.rigs.get(uid)
-        return None if state is None else state.skeleton
+        return None if state is None else state.bones.skeleton
 
     def outcome(self, graph: GraphKey, key: ChainKey) -> Outcome | Refused | None:
         """Return the outcome or error of a chain's last solve in a viewport; None without one."""
@@ -418,7 +419,8 @@ def _log_refusals(graph: GraphState) -> None:
     """Log chains that cannot be solved, each once."""
     if not _LOG.isEnabledFor(logging.INFO):
         return
-    errors = {(uid, i): text for uid, rig in graph.rigs.items() for i, text in rig.errors.items()}
+    rigs = graph.rigs.items()
+    errors = {(uid, i): text for uid, rig in rigs for i, text in rig.compiled.errors.items()}
     for (uid, index), text in {**errors, **graph.refused}.items():
         if Refused(text) not in [one.get(uid, {}).get(index) for one in memory.outcomes.values()]:
             owner = graph.rigs[uid].object
@@ -434,7 +436,7 @@ def _assemble(graph: GraphState, update: Update) -> None:
     _log_refusals(graph)
     outcomes = memory.outcomes.setdefault(update.key, {})
     for uid, state in graph.rigs.items():
-        outcomes[uid] = {index: Refused(text) for index, text in state.errors.items()}
+        outcomes[uid] = {index: Refused(text) for index, text in state.compiled.errors.items()}
     for level in graph.levels:
         for batch in level.batches:
             for row, live_chain in enumerate(batch.live_chains):

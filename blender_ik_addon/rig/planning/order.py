@@ -76,6 +76,8 @@ class PlannedChain:
 
 def are_planned_alike(chains: Sequence[PlannedChain], former: Sequence[PlannedChain]) -> bool:
     """Return whether chains are the former ones, whatever they start from now."""
+    if chains == former:
+        return True
     # Each planning of a chain makes a new ``moved_by``.
     pairs = zip(chains, former, strict=False)
     return len(chains) == len(former) and all(

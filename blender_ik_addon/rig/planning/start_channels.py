@@ -60,18 +60,6 @@ def start_channels(
     return stored, stored
 
 
-def start_vector(
-    chain: PlannedChain, pose: Pose, frame: float, name: VectorName, animated: Array | None
-) -> Array:
-    """Return the scale or location of a chain's bones without the chain, shape (k, 3).
-
-    Args: As ``start_channels``, but ``animated`` are channels of that name, shape (n, 3).
-    """
-    known = match_stored(chain.spec.stored_pose, chain.plan)
-    keys = BoneKeys(chain.object)
-    return stored_or_keyed(keys, chain.skeleton, pose, known, frame, name, animated)
-
-
 def stored_or_keyed(
     keys: BoneKeys,
     skeleton: Skeleton,

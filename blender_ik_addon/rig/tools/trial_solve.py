@@ -7,10 +7,11 @@ from dataclasses import replace
 import bpy
 
 from ..batches.changes import ChannelChange, note
-from ..batches.rig_state import RigState, Specs
+from ..batches.rig_state import RigState
 from ..live.graph_state import AnyBatch, GraphState
 from ..live.writer import write_pose
 from ..planning.live_chain import LiveChain
+from ..planning.planned_rig import Specs
 from ..posing.outcome import Outcome
 from ..reading.channels import Pose
 from ..reading.moment import moment_of
@@ -57,7 +58,7 @@ class Trial:
         self.state = RigState(armature_object, uid)
         graph.read_single_rig(self.state, specs, update, start_pose)
         self.refused = {chain: text for (_, chain), text in graph.refused.items()}
-        problem = self.state.errors.get(index) or self.refused.get(index)
+        problem = self.state.compiled.errors.get(index) or self.refused.get(index)
         if problem:
             raise RigError(problem)
         self.batch, self.row = self._find_chain(graph, index)
