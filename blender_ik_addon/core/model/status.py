@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 import numpy as np
+import numpy.typing as npt
 
 from ..algebra.arithmetic import Arithmetic, Condition, Number
 
@@ -32,6 +33,7 @@ class Status(enum.StrEnum):
 
 STATUSES = tuple(Status)
 """The outcomes; status codes are indices into this tuple."""
+Codes = npt.NDArray[np.int8]
 REACHED, EXTENDED, FOLDED, ITERATIONS_USED_UP, BLENDED, LIMITED, SOFTENED, OUTWEIGHED = (
     np.int8(code) for code in range(len(STATUSES))
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from ...core.model.status import REACHED
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
-from ..posing.eased_poses import Eased, Step, next_step
+from ..posing.follow_solve import FollowSolve
 from ..posing.frame_solve import FrameSolve
 from ..posing.outcome import Outcome
 from ..posing.solved import Solved, SolveInputs
@@ -23,9 +23,11 @@ from ..reading.batch_record import Rows
 from ..reading.channels import Channels
 from ..reading.moment import Moment
 from ..reading.world import LARGEST, WorldMatrices, is_sound
+from ..trees.driven import Driven
 from .batch import Batch
 from .batch_rigs import BatchRigs, Members, bases_of
 from .body_solve import BodySolve
+from .chain_memory import READ_NOISE, BatchUpdate, ChainMemory, DragMemory, EasingMemory
 from .changes import ChannelChange, ChannelKind
 from .followed_anchors import Anchors
 from .isolated_failures import solve_rows
@@ -53,26 +55,22 @@ class ChainBatch(Batch):
             is_even: Whether all their bases keep their shape, and single chains are rigid.
         """
         super().__init__(members, is_even=is_even)
-        self._solve: BaseSolve | FrameSolve
         self._rigs: BatchRigs[Bases] | BatchRigs[Places]
         first = self.driven[0]
+        specs = [spec for tree in self.driven for spec in tree.specs]
+        is_dragged = specs[0].is_dragged
         chains = len(first.live_chains)
-        if is_even and not first.is_tree:
-            self._solve = BaseSolve(self.driven)
+        solve = self._solve = _compile(self.driven, is_even=is_even)
+        if isinstance(solve, BaseSolve):
             self._rigs = BatchRigs(self._members, lambda: bases_of(self._members), Bases.find_moved)
         else:
-            floats = first.hanging.floats
-            solve = BodySolve(self.driven) if floats else FrameSolve(self.driven, is_even=is_even)
-            self._solve = solve
             find_moved = partial(Places.find_moved, owns_root=solve.owns_root)
             self._rigs = BatchRigs(self._members, self._find_places, find_moved)
-        specs = [spec for tree in self.driven for spec in tree.specs]
+        poles = [] if is_dragged else [spec.pole for spec in specs if spec.pole]
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
-        poles = [spec.pole for spec in specs if spec.pole]
         self._poles = Anchors(poles, "pole") if poles else None
         floors = [tree.specs[0].floor for tree in self.driven if first.hanging.floats]
         self._floors = Anchors([one for one in floors if one], "floor") if any(floors) else None
-        self._easing = specs[0].easing
         count, bones = len(self.driven), len(first.bones)
         self._shape = (count, chains)
         # One where a chain (row) drives a bone (column).
@@ -84,21 +82,27 @@ class ChainBatch(Batch):
         self._has_pull = np.zeros(count, dtype=np.bool_)
         self._is_sound = False
         self._results: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
-        self._reverted = RevertedPoses(self.driven, self.states, self._followed)
+        # A drag starts from the pose that the user has given, so it reverts none.
+        self._reverted = None
+        if not is_dragged:
+            self._reverted = RevertedPoses(self.driven, self.states, self._followed)
         # Last start channels of chains that start from their present pose, by kind.
         self._starts: dict[str, npt.NDArray[np.floating]] = {}
-        self._noise: Array | None = None
+        self._noise: Array | float | None = READ_NOISE if is_dragged else None
         # Last solutions of chains with partial influence, which show only a share of them.
         self._whole: Array | None = None
-        if self._solve.settings.is_current:
+        if solve.settings.is_current and not is_dragged:
             self._noise = np.where(first.is_current, CURRENT_NOISE, 0.0)[:, None]
             self._starts["channels"] = self._results.copy()
-            if not self._solve.settings.is_whole:
+            if not solve.settings.is_whole:
                 self._whole = np.full(self._results.shape, np.nan)
             if self.live_chains[0].slide is not None:
                 self._starts["location"] = np.full((count, bones, 3), np.nan)
-        # Frames of the last solves of chains that ease.
-        self._frames = np.full(count, np.nan)
+        self._memory: ChainMemory | None = None
+        if is_dragged:
+            self._memory = DragMemory(self.live_chains, self.states, solve.settings, self._rigs)
+        elif specs[0].easing is not None:
+            self._memory = EasingMemory(self.live_chains, self.states, self._inputs)
 
     def _find_places(self) -> Places:
         if self.is_even:
@@ -122,19 +126,23 @@ class ChainBatch(Batch):
         # Retry chains that could not be solved.
         if self._failed:
             has_changed[list(self._failed)] = True
-        is_due = (has_changed | self._has_time_passed(moment)) & self._has_pull
-        if has_new_poses:
-            self._note_reverted(moment, is_foreign)
-        if has_new_poses or is_due.any():
+        is_due = has_changed & self._has_pull
+        if self._memory is not None:
+            is_due |= self._memory.find_due(moment, has_new_poses=has_new_poses) & self._has_pull
+        if self._reverted is not None and (has_new_poses or is_due.any()):
+            if has_new_poses:
+                self._note_reverted(self._reverted, moment, is_foreign)
             self._reverted.update(moment, is_due)
         rows = is_due.nonzero()[0]
         if rows.size:
-            self._solve_rows(rows, moment, has_changed)
+            self._solve_rows(rows, BatchUpdate(moment, has_changed, is_foreign))
+            if self._memory is not None:
+                is_due &= ~self._memory.is_left
         elif not has_new_poses:
             return []
         goal, others = self._results, self._others()
-        if self.errors:
-            is_unsolved = self._find_unsolved()
+        is_unsolved = self._find_unsolved()
+        if is_unsolved is not None:
             goal = np.where(is_unsolved, self._rigs.present, goal)
             others = {
                 name: np.where(is_unsolved, self._rigs.gather(name).reshape(values.shape), values)
@@ -174,9 +182,15 @@ class ChainBatch(Batch):
             for chain in range(self._shape[1]):
                 self.errors.setdefault(row * self._shape[1] + chain, text)
 
-    def _find_unsolved(self) -> Flags:
-        """Return the bones that only unsolvable chains drive, shape (B, k, 1)."""
-        is_sound = self._has_pull.copy()
+    def _find_unsolved(self) -> Flags | None:
+        """Return the bones that keep their pose, shape (B, k, 1); None without any.
+
+        Only chains drive them that cannot be solved, or that another window's graph has posed.
+        """
+        is_left = NO_CHAIN if self._memory is None else self._memory.is_left
+        if not self.errors and (self._memory is None or not is_left.any()):
+            return None
+        is_sound = self._has_pull & ~is_left
         is_sound[list(self._failed)] = False
         drives = (self._is_followed & is_sound[:, None]).astype(np.int64) @ self._drives
         is_unsolved: Flags = (drives == 0)[:, :, None]
@@ -192,7 +206,9 @@ class ChainBatch(Batch):
         floor = b"" if self._floors is None else self._floors.matrices[row].tobytes()
         return targets + poles + floor
 
-    def _note_reverted(self, moment: Moment, is_foreign: Callable[[RigState], bool]) -> None:
+    def _note_reverted(
+        self, reverted: RevertedPoses, moment: Moment, is_foreign: Callable[[RigState], bool]
+    ) -> None:
         """Note bones whose channels come neither from their chains nor from keys."""
         if moment.is_new:
             return
@@ -209,7 +225,7 @@ class ChainBatch(Batch):
                 differs[row] &= ~is_start.all(axis=1)
             is_ours = state.uid in moment.restored_uids or row in self._failed
             if not is_ours and not is_foreign(state):
-                self._reverted.note(row, differs[row])
+                reverted.note(row, differs[row])
 
     def _have_new_starts(self) -> Flags:
         """Return which chains are in a pose that is neither their last start nor result, (B,).
@@ -236,35 +252,22 @@ class ChainBatch(Batch):
             for name, last in self._starts.items()
         }
 
-    def _has_time_passed(self, moment: Moment) -> Flags:
-        """Return for which easing chains time has passed, shape (B,) or one for all."""
-        if self._easing is None:
-            return NO_CHAIN
-        is_first_frame = moment.is_new and moment.frame == moment.first
-        is_other_frame: Flags = self._frames != moment.frame
-        return is_other_frame | is_first_frame
-
-    def _solve_rows(self, rows: Indices, moment: Moment, has_changed: Flags) -> None:
+    def _solve_rows(self, rows: Indices, update: BatchUpdate) -> None:
         """Solve chains or trees, in groups with the same usable targets."""
         is_followed = self._is_followed[rows]
         is_uniform = is_followed.all()
         for pattern in is_followed[:1] if is_uniform else np.unique(is_followed, axis=0):
             group = rows if is_uniform else rows[(is_followed == pattern).all(axis=1)]
-            solve = partial(self._solve_together, moment, has_changed, pattern)
+            solve = partial(self._solve_together, update, pattern)
             self._failed = solve_rows(group, solve, self._failed)
         for row, text in self._failed.items():
             self._note_error([row], text)
 
-    def _solve_together(
-        self, moment: Moment, has_changed: Flags, is_followed: Flags, rows: Indices
-    ) -> None:
+    def _solve_together(self, update: BatchUpdate, is_followed: Flags, rows: Indices) -> None:
         starts = self._start_channels()
         for name, values in starts.items():
             self._starts[name][rows] = values[rows]
         location = starts.get("location")
-        steps = None
-        if self._easing is not None:
-            steps = [self._step(row, moment) for row in rows.tolist()]
         count = len(self.driven)
         pick = slice(None) if len(rows) == count else rows
         poles, floors = self._poles, self._floors
@@ -275,26 +278,26 @@ class ChainBatch(Batch):
             self._present(pick),
             is_followed,
             None if location is None else location[pick].astype(np.float64),
-            steps,
-            None if steps is None else ~has_changed[pick],
             whole=self._last_solutions(pick),
             floors=None if floors is None else floors.matrices[pick],
         )
+        if self._memory is not None:
+            inputs = self._memory.continued(inputs, update)
+        memories: Sequence[object] = ()
         is_mixed = bool(starts) and not self.driven[0].is_current.all()
         # At a new frame Blender has just set keyed channels: the present pose is no result.
-        if is_mixed and moment.is_first and not moment.is_new:
-            solved, all_eased = self._stay_or_solve(inputs), list[Eased]()
+        if is_mixed and update.moment.is_first and not update.moment.is_new:
+            solved = self._stay_or_solve(inputs)
         else:
-            solved, all_eased = self._solve_in_places(inputs)
-        if starts and self._easing is None:
+            solved, memories = self._solve_in_places(inputs)
+        if starts and self._memory is None:
             solved = self._bring_to_rest(inputs, solved)
         self._results[pick] = solved.channels
         if self._whole is not None:
             self._whole[pick] = solved.whole
         self._store(rows, solved)
-        for row, eased in zip(rows.tolist(), all_eased, strict=False):
-            self.states[row].remember(self.live_chains[row], moment, eased)
-            self._frames[row] = moment.frame
+        if self._memory is not None and memories:
+            self._memory.remember(rows, update.moment, memories)
 
     def _present(self, pick: Rows) -> Array:
         """Return present rotation channels (b, k, 4), stored ones for bones that are not sound."""
@@ -311,8 +314,8 @@ class ChainBatch(Batch):
         error = np.abs(self._rigs.present[pick] - self._results[pick])
         return np.where((error <= CURRENT_NOISE).all(axis=2)[..., None], self._whole[pick], np.nan)
 
-    def _solve_in_places(self, inputs: SolveInputs) -> tuple[Solved, list[Eased]]:
-        """Return the solution of chains or trees in their present places."""
+    def _solve_in_places(self, inputs: SolveInputs) -> tuple[Solved, Sequence[object]]:
+        """Return the solution of chains or trees in their present places, and what to remember."""
         places = self._rigs.places
         if isinstance(self._solve, BaseSolve):
             assert isinstance(places, Bases)
@@ -379,10 +382,6 @@ class ChainBatch(Batch):
         arrays = places.from_world, places.above, places.root, places.unmirrored
         return b"".join([array[row].tobytes() for array in arrays]) + self._followed(row)
 
-    def _step(self, row: int, moment: Moment) -> Step:
-        chain, inputs = self.live_chains[row], self._inputs(row)
-        return next_step(self.states[row].last_of(chain, moment), chain.spec, moment, inputs)
-
     def _weights(self, row: int) -> Array | None:
         if self._shape[1] == 1:
             return None
@@ -391,9 +390,21 @@ class ChainBatch(Batch):
 
     def _with_restored(self, outcome: Outcome, row: int) -> Outcome:
         tree, chain = self._place(row)
-        driven, note = self.driven[tree], self._reverted.of(tree)
+        note = None if self._reverted is None else self._reverted.of(tree)
         if note is None:
             return outcome
+        driven = self.driven[tree]
         rows = [i for i in driven.hanging.rows[chain] if note.bones[i]]
         names = tuple([driven.skeleton.names[driven.bones[i]] for i in rows])
         return replace(outcome, put_back=names, keys_before=note.keys)
+
+
+def _compile(driven: Sequence[Driven], *, is_even: bool) -> BaseSolve | FrameSolve | FollowSolve:
+    """Return the compiled solver of chains or trees; arguments as for ``ChainBatch``."""
+    if driven[0].specs[0].is_dragged:
+        return FollowSolve(driven)
+    if driven[0].hanging.floats:
+        return BodySolve(driven)
+    if is_even and not driven[0].is_tree:
+        return BaseSolve(driven)
+    return FrameSolve(driven, is_even=is_even)

@@ -10,7 +10,6 @@ from ..batches.batch_rigs import Members
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange
-from ..batches.follow_batch import FollowBatch
 from ..batches.resting import RestingChain, find_resting
 from ..batches.rig_state import RigState, update_bases
 from ..planning.live_chain import LiveChain
@@ -28,8 +27,6 @@ from ..trees.shared_bones import group_chains
 from ..trees.uniting import unite_chains
 from .writer import LastWrite
 
-AnyBatch = ChainBatch | FollowBatch
-"""Chains or trees that are solved side by side."""
 LevelKey = tuple[int, bool, BatchKey]
 """Number of a level, whether all bases keep their shape, and the key of a batch."""
 
@@ -47,7 +44,7 @@ class Level:
         is_carried: Whether this is true of all chains; False on the first level.
     """
 
-    batches: list[AnyBatch] = field(default_factory=list)
+    batches: list[ChainBatch] = field(default_factory=list)
     carry: Carry | None = None
     is_carried: bool = False
 
@@ -230,12 +227,9 @@ class GraphState:
             if not members or members[-1][0] is not state:
                 members.append((state, []))
             members[-1][1].append((rows[driven.root_chain], driven))
-        for (number, is_even, key), members in groups.items():
+        for (number, is_even, _), members in groups.items():
             same = (batch for batch in batches if batch.is_compiled_from(members, is_even=is_even))
-            batch = next(same, None)
-            if batch is None:
-                is_dragged = key.drag is not None
-                batch = FollowBatch(members) if is_dragged else ChainBatch(members, is_even=is_even)
+            batch = next(same, None) or ChainBatch(members, is_even=is_even)
             self.levels[number].batches.append(batch)
         self._build_carries(placed)
         pairs = [(state, state.compiled.live_chains[row]) for state, row, _ in placed]

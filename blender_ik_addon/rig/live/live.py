@@ -10,6 +10,7 @@ import bpy
 import numpy as np
 
 from ..batches.batch import SolveSummary
+from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange, note
 from ..batches.resting import RestingChain
 from ..batches.rig_state import RigState, update_bases
@@ -26,14 +27,14 @@ from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
 from ..trees.driven import Driven
 from .animated_values import copy_animated_values
-from .graph_state import AnyBatch, GraphState, Level
+from .graph_state import GraphState, Level
 from .writer import LastWrite, write_pose
 
 _LOG = logging.getLogger(__name__)
 
 ChainKey = tuple[int, int]
 """An armature object's session uid, and a chain's index in its list."""
-BatchRow = tuple[AnyBatch, int]
+BatchRow = tuple[ChainBatch, int]
 """The batch that solves a chain and has its outcome, and the row of the chain in it."""
 
 

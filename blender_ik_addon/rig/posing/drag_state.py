@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...core.algebra.arithmetic import Array, Flags, Indices
+import numpy as np
+import numpy.typing as npt
+
+from ...core.algebra.arithmetic import Array, Flags
+from ...core.model.status import Codes
 from ..reading.batch_record import BatchRecord
-from .solved import Codes
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,9 @@ class DragState(BatchRecord):
             A chain with a result was dragged with the same inputs already, and stays: otherwise a
             chain that cannot reach its target would creep on.
         holds: Whether limits about X, Y and Z held each bone back, shape (b, k, 3).
+        home: Location channels of the roots without chains, shape (b, 3); of a start they are read
+            only for partial influence.
+        inputs: Inputs of the last drags besides the state, as bytes to compare, shape (b,).
     """
 
     turns: Array
@@ -34,20 +40,5 @@ class DragState(BatchRecord):
     shown_location: Array
     codes: Codes
     holds: Flags
-
-
-@dataclass(frozen=True)
-class DragTask(BatchRecord):
-    """Inputs of a drag of b chains of a batch.
-
-    Attributes:
-        rows: Rows of the chains in the batch, shape (b,).
-        targets: World positions of their targets, shape (b, 3).
-        home: Location of roots without chains, shape (b, 3); read only for partial influence.
-        start: The present state of the chains.
-    """
-
-    rows: Indices
-    targets: Array
     home: Array
-    start: DragState
+    inputs: npt.NDArray[np.object_]

@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ...core import Chains, Goals, Lead, SolveOptions, Solver
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ...core.model.status import EXTENDED, ITERATIONS_USED_UP, REACHED
+from ...core.model.status import EXTENDED, ITERATIONS_USED_UP, REACHED, Codes
 from ..frames.bases import point_in_base
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
@@ -28,10 +29,10 @@ from ..planning.checks import check_segments
 from ..reading.refusals import RigError, scaled_flat
 from ..reading.spaces import transform_direction, transform_point
 from ..trees.driven import Driven
-from .drag_state import DragState, DragTask
+from .drag_state import DragState
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
-from .solved import Codes, Solved, find_statuses
+from .solved import Solved, SolveInputs, find_statuses
 
 # Distance from the origin, in chain lengths, beyond which float32 cannot tell joints apart.
 MAX_LENGTHS = 1e7
@@ -83,8 +84,10 @@ class FollowSolve:
 
     Attributes:
         settings: Settings of all chains.
-        can_creep: Whether a drag may turn bones although the led end is at its target already.
+        owns_root: Whether chains place their roots.
     """
+
+    owns_root = True
 
     def __init__(self, driven: Sequence[Driven]) -> None:
         """Compile chains that have the same ``batch_key``."""
@@ -97,7 +100,8 @@ class FollowSolve:
             use_anchor=options.use_anchor,
         )
         can_turn = settings.joints is not None or bool(settings.locks.any())
-        self.can_creep: bool = options.use_anchor or can_turn
+        # Whether a drag may turn bones although the led end is at its target already.
+        self._can_creep: bool = options.use_anchor or can_turn
         self._led_end = -1 if options.lead is Lead.TIP else 0
         # Index of the end that is placed: it determines where the whole chain is.
         self._placed_end = -1 - self._led_end if options.use_anchor else self._led_end
@@ -105,19 +109,20 @@ class FollowSolve:
         roots = [chain.skeleton.head_by_location(int(chain.bones[0])) for chain in driven]
         self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 
-    def dragged(self, drag: DragTask, places: Places) -> tuple[Solved, DragState]:
+    def solved(self, inputs: SolveInputs, places: Places) -> tuple[Solved, list[DragState]]:
         """Drag the led ends of some of the chains to their targets.
 
         They go straight there. Bones swing by the shortest rotations; poles and rotations of
         targets are for chains whose root stays.
 
         Returns:
-            The result with influence, and the states of the chains.
+            The result with influence, and the state of each chain, one row.
 
         Raises:
             IKError: If one of them cannot be dragged; the text says what to do next.
         """
-        rows, start, settings = drag.rows, drag.start, self.settings
+        rows, start, settings = inputs.rows, inputs.drag, self.settings
+        assert start is not None
         self._check_places(places, rows)
         above = places.above[rows]
         roots = Heads(
@@ -129,12 +134,15 @@ class FollowSolve:
         joints = None if settings.joints is None else settings.joints.take(rows)
         start_poses = self._clamp(frames, start.turns, joints)
         check_segments(lambda row: self._driven[rows[row]].live_chains[0], start_poses.joints)
-        goal = point_in_base(places.from_world[rows], drag.targets)
+        goal = point_in_base(places.from_world[rows], inputs.targets[:, 0, :3, 3])
         check_distance(start_poses.joints[:, 0], goal, self._find_reach(start_poses))
-        is_at_rest = start.codes >= 0
+        drag_inputs = self._read_inputs(inputs, places)
+        # Chains with new inputs are dragged again.
+        is_at_rest = (start.codes >= 0) & (start.inputs == drag_inputs) & self._can_creep
         ends = np.where(is_at_rest[:, None], start_poses.joints[:, self._led_end], goal)
         poses = self._drag(frames, start_poses, ends, joints)
-        codes, holds = np.where(is_at_rest, start.codes, REACHED), start.holds.copy()
+        codes = np.where(is_at_rest, start.codes, REACHED)
+        holds = start.holds & is_at_rest[:, None, None]
         if self._options.use_anchor:
             poses = self._finish(frames, poses, ends, joints, codes, holds)
         poses, channels, is_held = self._apply_locks(frames, poses, start.whole, rows)
@@ -146,24 +154,30 @@ class FollowSolve:
         if self.settings.spec.moves_root:
             location = roots.location_of(poses.joints[:, 0])
         full = Dragged(poses, turns, location, channels)
-        shown = self._blend(frames, roots, full, drag)
-        solved = self._measure(drag, places, shown, codes, holds, is_held)
+        shown = self._blend(frames, roots, full, rows, start)
+        solved = self._measure(inputs, places, shown, codes, holds, is_held)
         float32: Any = np.float32
         stored = float32(channels), float32(shown.channels), float32(shown.location)
-        return solved, DragState(turns, location, *stored, codes, holds)
+        state = DragState(turns, location, *stored, codes, holds, start.home, drag_inputs)
+        return solved, [state.take(slice(row, row + 1)) for row in range(len(rows))]
 
-    def inputs_of(self, row: int, places: Places, target: Array) -> bytes:
-        """Return as bytes what a drag depends on besides the last pose, to compare."""
-        settings, options = self.settings, self._options
-        arrays = [places.from_world[row], places.above[row], target, settings.locks[row]]
-        arrays += [self._frames.scale[row], self._frames.segments[row]]
-        arrays.append(np.array([self._led_end, options.max_bend]))
-        if settings.joints is not None:
-            joints = settings.joints
-            arrays += [joints.low[row], joints.high[row], joints.mobility[row]]
-            arrays.append(np.array([kind.value for kind in joints.kinds]))
-            arrays += [] if joints.zero is None else [joints.zero[row]]
-        return b"".join([array.tobytes() for array in arrays])
+    def _read_inputs(self, inputs: SolveInputs, places: Places) -> npt.NDArray[np.object_]:
+        """Return as bytes what drags depend on besides the last pose, to compare, shape (b,)."""
+        rows, joints = inputs.rows, self.settings.joints
+        result = np.full(len(rows), b"", dtype=np.object_)
+        if not self._can_creep:
+            return result
+        alike = np.array([self._led_end, self._options.max_bend]).tobytes()
+        arrays = [places.from_world, places.above, self.settings.locks]
+        arrays += [self._frames.scale, self._frames.segments]
+        if joints is not None:
+            alike += np.array([kind.value for kind in joints.kinds]).tobytes()
+            arrays += [joints.low, joints.high, joints.mobility]
+            arrays += [] if joints.zero is None else [joints.zero]
+        by_chain = [array[rows].reshape(len(rows), -1) for array in arrays]
+        by_chain.append(inputs.targets[:, 0, :3, 3])
+        result[:] = [alike + row.tobytes() for row in np.concatenate(by_chain, axis=1)]
+        return result
 
     def _find_reach(self, poses: ChainPoses) -> Array:
         """Return the lengths of chains, shape (b,)."""
@@ -267,21 +281,23 @@ class FollowSolve:
             poses = poses.put(locked, self._place(posed, poses.joints[locked, self._placed_end]))
         return poses, channels, is_held & self._options.use_anchor
 
-    def _blend(self, frames: ChainFrames, roots: Heads, full: Dragged, drag: DragTask) -> Dragged:
+    def _blend(
+        self, frames: ChainFrames, roots: Heads, full: Dragged, rows: Indices, start: DragState
+    ) -> Dragged:
         """Return the poses and root locations after influence.
 
         Chains with full influence keep their channels. Locks of quaternions hold Euler angles, of
         which one rotation has two sets; a second lock could give another rotation.
         """
-        settings, rows = self.settings, drag.rows
+        settings = self.settings
         partial = np.flatnonzero(settings.shares[rows, 0] < 1.0)
         if not partial.size:
             return full
         partial_rows, share = rows[partial], settings.shares[rows[partial]]
         local = settings.blended(partial_rows, full.turns[partial])
         channels, location = full.channels.copy(), full.location.copy()
-        channels[partial] = settings.held(partial_rows, local, drag.start.shown[partial])[0]
-        home = drag.home[partial]
+        channels[partial] = settings.held(partial_rows, local, start.shown[partial])[0]
+        home = start.home[partial]
         location[partial] = home + share * (location[partial] - home)
         frames = replace(frames, root=roots.heads_at(location)).take(partial)
         turns = settings.local_of(channels)
@@ -289,11 +305,17 @@ class FollowSolve:
         return Dragged(full.poses.put(partial, posed), turns, location, channels)
 
     def _measure(
-        self, drag: DragTask, places: Places, pose: Dragged, codes: Codes, holds: Flags, held: Flags
+        self,
+        inputs: SolveInputs,
+        places: Places,
+        pose: Dragged,
+        codes: Codes,
+        holds: Flags,
+        held: Flags,
     ) -> Solved:
         """Return the result, measured on the written pose."""
-        settings, rows, reach = self.settings, drag.rows, self._find_reach(pose.poses)
-        goal = point_in_base(places.from_world[rows], drag.targets)
+        settings, rows, reach = self.settings, inputs.rows, self._find_reach(pose.poses)
+        goal = point_in_base(places.from_world[rows], inputs.targets[:, 0, :3, 3])
         gaps = transform_direction(
             places.to_world[rows], pose.poses.joints[:, self._led_end] - goal
         )
@@ -302,6 +324,9 @@ class FollowSolve:
         is_blended = settings.shares[rows, 0] < 1.0
         # Without an anchor only the rounding of large coordinates in float64 leaves a gap.
         codes = find_statuses(codes, has_arrived, is_blended, held.any(axis=1))
+        assert inputs.location is not None
+        location = inputs.location.copy()
+        location[:, 0] = pose.location
         return Solved(
             channels=pose.channels,
             is_held_by_lock=held,
@@ -310,7 +335,7 @@ class FollowSolve:
             status_codes=codes[:, None],
             tip_gaps=np.zeros((len(rows), 1)),
             holds=None if settings.joints is None else holds,
-            location=pose.location[:, None],
+            location=location,
         )
 
     def _check_places(self, places: Places, rows: Indices) -> None:

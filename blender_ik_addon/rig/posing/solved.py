@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
-from ...core.model.status import BLENDED, ITERATIONS_USED_UP, REACHED
+from ...core.model.status import BLENDED, ITERATIONS_USED_UP, REACHED, Codes
 from ..reading.batch_record import BatchRecord, take_rows
+from .drag_state import DragState
 from .eased_poses import Step
-
-Codes = npt.NDArray[np.int8]
 
 
 class SolveInputs(NamedTuple):
@@ -27,13 +25,14 @@ class SolveInputs(NamedTuple):
         poles: World positions of the poles of chains that have one, shape (b, P, 3), or None.
         present: Present rotation channels of the bones, shape (b, k, 4).
         is_followed: Whether each chain has everything that it follows, shape (E,).
-        location: Location channels, shape (b, k, 3); None if nothing slides.
+        location: Location channels, shape (b, k, 3); None if nothing slides or is dragged.
         steps: The easing steps of the chains; None if they do not ease.
         is_known: Whether a chain goes to the same pose as at its last step, shape (b,).
         use_present: Whether all bones start from the present pose, whatever their own start.
         whole: Last solutions of bones that show only a share of them, local rotations wxyz, shape
             (b, k, 4); NaN where a solution is forgotten, None if all are.
         floors: World matrices of the floors of bodies, shape (b, 4, 4); None without floors.
+        drag: The states that dragged chains continue from; None for other chains.
     """
 
     rows: Indices
@@ -47,6 +46,7 @@ class SolveInputs(NamedTuple):
     use_present: bool = False
     whole: Array | None = None
     floors: Array | None = None
+    drag: DragState | None = None
 
     def take(self, rows: Indices) -> SolveInputs:
         """Return the inputs of some of these chains, without easing steps and last solutions."""
@@ -72,8 +72,7 @@ class Solved(BatchRecord):
         holds: As ``core.Solutions``, shape (b, n, 3); None for chains without joints.
         slide_holds: As ``core.Solutions``, shape (b, n); None if nothing slides.
         scale: Scale channels, shape (b, k, 3); None if nothing stretches.
-        location: Location channels, shape (b, k, 3), or (b, 1, 3) of the roots of dragged chains;
-            None if nothing slides.
+        location: Location channels, shape (b, k, 3); None if nothing slides or is dragged.
         whole: Solution at full influence, local wxyz, shape (b, k, 4); None for dragged chains.
     """
 

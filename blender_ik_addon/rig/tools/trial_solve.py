@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import bpy
 
+from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange, note
 from ..batches.rig_state import RigState
-from ..live.graph_state import AnyBatch, GraphState
+from ..live.graph_state import GraphState
 from ..live.writer import write_pose
 from ..planning.live_chain import LiveChain
 from ..planning.planned_rig import Specs
@@ -64,7 +65,7 @@ class Trial:
         self.batch, self.row = self._find_chain(graph, index)
         self._start_pose = self.state.pose.copy()
 
-    def _find_chain(self, graph: GraphState, index: int) -> tuple[AnyBatch, int]:
+    def _find_chain(self, graph: GraphState, index: int) -> tuple[ChainBatch, int]:
         for batch in [batch for level in graph.levels for batch in level.batches]:
             for row, chain in enumerate(batch.live_chains):
                 if chain.index == index:

@@ -8,7 +8,6 @@ import bpy
 import numpy as np
 import pytest
 
-from blender_ik_addon.rig.batches.follow_batch import FollowBatch
 from blender_ik_addon.rig.live import live
 from tests.blender.joints.test_limits_held import LIMBS, TAIL, limit, violations
 from tests.blender.setups import rigs, scaled_rigs
@@ -310,7 +309,7 @@ def test_a_tail_moves_the_same_whoever_is_dragged_beside_it(settings):
     together = play_all(tails)
     (graph,) = live.memory.graphs.values()
     batches = [candidate for level in graph.levels for candidate in level.batches]
-    (batch,) = (candidate for candidate in batches if isinstance(candidate, FollowBatch))
+    (batch,) = (candidate for candidate in batches if candidate.driven[0].specs[0].is_dragged)
     assert len(batch.live_chains) == COPIES
     assert np.abs(np.diff(together, axis=0)).max() > 0.05
     texts = [ob.chain_ik.chains[0].status for ob in tails]
