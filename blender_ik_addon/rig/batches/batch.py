@@ -56,11 +56,8 @@ class Batch:
         errors: Error message of a chain, by row.
         is_even: Whether the chains or trees are rigid and their bases keep their shape.
         depends_on_time: Whether the chains start from their last pose.
-        max_repeats: How often a chain that starts from its present pose and has not arrived is
-            solved again from its result.
     """
 
-    max_repeats = 16
     _rigs: BatchRigs[Any]
 
     def __init__(self, members: Members, *, is_even: bool) -> None:

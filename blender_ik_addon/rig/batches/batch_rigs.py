@@ -18,6 +18,9 @@ from ..trees.driven import Driven
 from .changes import ChannelChange, ChannelKind
 from .rig_state import RigState
 
+# Greatest difference between channels as written and as read back in float32: values that differ by
+# more come from somebody else.
+READ_NOISE = 1e-6
 NO_CHANNELS: Mapping[ChannelKind, Array] = MappingProxyType({})
 
 

@@ -7,11 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.message import Message
-from ...core.model.status import REACHED
 from ..frames.bases import Bases
 from ..frames.places import Places, in_bases
 from ..posing.base_solve import BaseSolve
@@ -25,21 +23,16 @@ from ..reading.moment import Moment
 from ..reading.world import LARGEST, WorldMatrices, is_sound
 from ..trees.driven import Driven
 from .batch import Batch
-from .batch_rigs import BatchRigs, Members, bases_of
+from .batch_rigs import READ_NOISE, BatchRigs, Members, bases_of
 from .body_solve import BodySolve
-from .chain_memory import READ_NOISE, BatchUpdate, ChainMemory, DragMemory, EasingMemory
+from .chain_memory import BatchUpdate, ChainMemory, DragMemory, EasingMemory
 from .changes import ChannelChange, ChannelKind
 from .followed_anchors import Anchors
 from .isolated_failures import solve_rows
+from .present_starts import PresentStarts
 from .reverted_poses import RevertedPoses
 from .rig_state import RigState
 
-# Greatest difference of rotation channels that does not count as movement: chains that start from
-# their last pose read it back as float32.
-CURRENT_NOISE = 1e-6
-# Angle in radians: a tip that is farther from its goal may turn to it from another pose. It is ten
-# times the tolerance of solves.
-MAX_TIP_GAP = 1e-4
 NO_CHAIN = np.zeros((), dtype=np.bool_)
 NO_WEIGHT = Message("No chain of this tree has a weight above zero: raise the weight of one chain.")
 
@@ -86,18 +79,13 @@ class ChainBatch(Batch):
         self._reverted = None
         if not is_dragged:
             self._reverted = RevertedPoses(self.driven, self.states, self._followed)
-        # Last start channels of chains that start from their present pose, by kind.
-        self._starts: dict[str, npt.NDArray[np.floating]] = {}
         self._noise: Array | float | None = READ_NOISE if is_dragged else None
-        # Last solutions of chains with partial influence, which show only a share of them.
-        self._whole: Array | None = None
+        self._starts: PresentStarts | None = None
         if solve.settings.is_current and not is_dragged:
-            self._noise = np.where(first.is_current, CURRENT_NOISE, 0.0)[:, None]
-            self._starts["channels"] = self._results.copy()
-            if not solve.settings.is_whole:
-                self._whole = np.full(self._results.shape, np.nan)
-            if self.live_chains[0].slide is not None:
-                self._starts["location"] = np.full((count, bones, 3), np.nan)
+            self._starts = PresentStarts(
+                solve.settings, self._rigs, self._solve_in_places, is_even=is_even
+            )
+            self._noise = self._starts.noise
         self._memory: ChainMemory | None = None
         if is_dragged:
             self._memory = DragMemory(self.live_chains, self.states, solve.settings, self._rigs)
@@ -122,7 +110,8 @@ class ChainBatch(Batch):
         """
         has_changed = self._read_followed(world)
         has_new_poses = self._rigs.read(has_changed)
-        has_changed |= self._have_new_starts()
+        if self._starts is not None:
+            has_changed |= self._starts.find_new(self._results, self._others())
         # Retry chains that could not be solved.
         if self._failed:
             has_changed[list(self._failed)] = True
@@ -227,31 +216,6 @@ class ChainBatch(Batch):
             if not is_ours and not is_foreign(state):
                 reverted.note(row, differs[row])
 
-    def _have_new_starts(self) -> Flags:
-        """Return which chains are in a pose that is neither their last start nor result, (B,).
-
-        A result does not count as a new start: chains would solve from their results for ever.
-        """
-        if not self._starts:
-            return NO_CHAIN
-        is_current, result = self.driven[0].is_current, {"channels": self._results} | self._others()
-        is_last_start = np.ones(len(self.driven), dtype=np.bool_)
-        is_result = is_last_start.copy()
-        for name, values in self._start_channels().items():
-            is_last_start &= (values == self._starts[name])[:, is_current].all(axis=(1, 2))
-            # NaN, where nothing has been solved, is close to no value.
-            is_near = np.abs(values - result.get(name, np.nan)) <= CURRENT_NOISE
-            is_result &= is_near[:, is_current].all(axis=(1, 2))
-        return ~is_last_start & ~is_result
-
-    def _start_channels(self) -> dict[str, npt.NDArray[np.floating]]:
-        """Return the present channels that chains start from, (B, k, size), by kind."""
-        present = self._rigs.present
-        return {
-            name: present if name == "channels" else self._rigs.gather(name).reshape(last.shape)
-            for name, last in self._starts.items()
-        }
-
     def _solve_rows(self, rows: Indices, update: BatchUpdate) -> None:
         """Solve chains or trees, in groups with the same usable targets."""
         is_followed = self._is_followed[rows]
@@ -264,10 +228,8 @@ class ChainBatch(Batch):
             self._note_error([row], text)
 
     def _solve_together(self, update: BatchUpdate, is_followed: Flags, rows: Indices) -> None:
-        starts = self._start_channels()
-        for name, values in starts.items():
-            self._starts[name][rows] = values[rows]
-        location = starts.get("location")
+        starts = self._starts
+        memories: Sequence[object] = ()
         count = len(self.driven)
         pick = slice(None) if len(rows) == count else rows
         poles, floors = self._poles, self._floors
@@ -277,24 +239,23 @@ class ChainBatch(Batch):
             None if poles is None else poles.matrices[:, :3, 3].reshape(count, -1, 3)[pick],
             self._present(pick),
             is_followed,
-            None if location is None else location[pick].astype(np.float64),
-            whole=self._last_solutions(pick),
             floors=None if floors is None else floors.matrices[pick],
         )
+        if starts is not None:
+            inputs = starts.begun(inputs, self._results)
         if self._memory is not None:
             inputs = self._memory.continued(inputs, update)
-        memories: Sequence[object] = ()
-        is_mixed = bool(starts) and not self.driven[0].is_current.all()
         # At a new frame Blender has just set keyed channels: the present pose is no result.
-        if is_mixed and update.moment.is_first and not update.moment.is_new:
-            solved = self._stay_or_solve(inputs)
+        is_back = update.moment.is_first and not update.moment.is_new
+        if is_back and starts is not None and starts.is_mixed:
+            solved = starts.stay_or_solve(inputs)
         else:
-            solved, memories = self._solve_in_places(inputs)
-        if starts and self._memory is None:
-            solved = self._bring_to_rest(inputs, solved)
+            solved, memories = self._solve_and_remember(inputs)
+        if starts is not None:
+            if self._memory is None:
+                solved = starts.bring_to_rest(inputs, solved)
+            starts.keep(rows, solved)
         self._results[pick] = solved.channels
-        if self._whole is not None:
-            self._whole[pick] = solved.whole
         self._store(rows, solved)
         if self._memory is not None and memories:
             self._memory.remember(rows, update.moment, memories)
@@ -307,14 +268,10 @@ class ChainBatch(Batch):
         is_bone_sound = (np.abs(present) < LARGEST).all(axis=2, keepdims=True)
         return np.where(is_bone_sound, present, self._solve.settings.stored[pick])
 
-    def _last_solutions(self, pick: Rows) -> Array | None:
-        """Return the last solutions (b, k, 4) of unchanged bones; NaN for other bones."""
-        if self._whole is None:
-            return None
-        error = np.abs(self._rigs.present[pick] - self._results[pick])
-        return np.where((error <= CURRENT_NOISE).all(axis=2)[..., None], self._whole[pick], np.nan)
+    def _solve_in_places(self, inputs: SolveInputs) -> Solved:
+        return self._solve_and_remember(inputs)[0]
 
-    def _solve_in_places(self, inputs: SolveInputs) -> tuple[Solved, Sequence[object]]:
+    def _solve_and_remember(self, inputs: SolveInputs) -> tuple[Solved, Sequence[object]]:
         """Return the solution of chains or trees in their present places, and what to remember."""
         places = self._rigs.places
         if isinstance(self._solve, BaseSolve):
@@ -323,49 +280,6 @@ class ChainBatch(Batch):
             return self._solve.solved(inputs, places if is_all else places.rows(inputs.rows)), []
         assert isinstance(places, Places)
         return self._solve.solved(inputs, places)
-
-    def _stay_or_solve(self, inputs: SolveInputs) -> Solved:
-        """Return trees in their present pose if a solve keeps it; solve others from their starts.
-
-        Only some bones of these trees start from the present pose. Such a start is not the result
-        of a solve: from it, a tree at rest would move.
-        """
-        solved = self._solve_in_places(inputs._replace(use_present=True))[0]
-        moves = np.abs(solved.channels - inputs.present) > CURRENT_NOISE
-        moving = np.flatnonzero(moves.any(axis=(1, 2)))
-        if moving.size:
-            return solved.put(moving, self._solve_in_places(inputs.take(moving))[0])
-        return solved
-
-    def _bring_to_rest(self, inputs: SolveInputs, solved: Solved) -> Solved:
-        """Solve chains that have not arrived from their results until they stay; return all.
-
-        Otherwise they would move at the next update without a change, and after undo and loading.
-        This is also true of chains that have arrived without the turn of their tip, and with uneven
-        spaces or bones: from another pose, a pole gives another side. A share of a solution that
-        limits clamp may never come to rest: then the first solution counts.
-        """
-        first, shares = solved, self._solve.settings.shares[inputs.rows]
-        rows, latest, is_current = np.arange(len(inputs.rows)), solved, self.driven[0].is_current
-        for _ in range(self.max_repeats):
-            channels = latest.channels.astype(np.float32).astype(np.float64)
-            moves = (np.abs(channels - inputs.present) > CURRENT_NOISE)[:, is_current]
-            is_off = (latest.status_codes != REACHED) | (latest.tip_gaps > MAX_TIP_GAP)
-            may_move = is_off.any(axis=1) | (not self.is_even)
-            moving = np.flatnonzero(moves.any(axis=(1, 2)) & may_move)
-            if not moving.size:
-                break
-            location = None if latest.location is None else latest.location[moving]
-            # ``use_present``: all bones start from the result, also those that start from keys.
-            inputs = inputs.take(moving)._replace(
-                present=channels[moving], location=location, use_present=True
-            )
-            rows, latest = rows[moving], self._solve_in_places(inputs)[0]
-            solved = solved.put(rows, latest)
-        else:
-            unsettled = rows[(shares[rows] < 1.0).any(axis=1)]
-            solved = solved.put(unsettled, first.take(unsettled))
-        return solved
 
     def _others(self) -> dict[ChannelKind, Array]:
         """Return solved scale and location channels, by kind."""

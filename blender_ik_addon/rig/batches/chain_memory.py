@@ -17,12 +17,8 @@ from ..posing.eased_poses import next_step
 from ..posing.solved import SolveInputs
 from ..reading.batch_record import joined
 from ..reading.moment import Moment
-from .batch_rigs import BatchRigs
+from .batch_rigs import READ_NOISE, BatchRigs
 from .rig_state import RigState
-
-# Greatest difference between channels as written and as read back in float32: values that differ by
-# more come from somebody else.
-READ_NOISE = 1e-6
 
 
 class BatchUpdate(NamedTuple):
