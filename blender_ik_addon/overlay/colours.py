@@ -8,7 +8,7 @@ import bpy
 
 from ..preferences.colours import LOOKS, colours
 from ..properties.status import state_of_summary
-from ..rig.batches.batch import SolveSummary
+from ..rig.batches.solve_results import SolveSummary
 
 Rgba = tuple[float, float, float, float]
 

@@ -15,7 +15,7 @@ from ..core import IKError, Status
 from ..core.algebra.arithmetic import Array
 from ..properties.chains import active_armature, active_chain, chain_key, owner_of
 from ..properties.records import chain_spec
-from ..rig.batches.batch import SolveSummary
+from ..rig.batches.solve_results import SolveSummary
 from ..rig.live import live
 from ..rig.posing.outcome import gap_after_constraints
 from ..rig.reading.update import graph_key

@@ -11,7 +11,7 @@ from ..core import Status
 from ..core.algebra.arithmetic import Array
 from ..core.clips.contacts import Planted
 from ..rig.anatomy.soles import soles, up_in
-from ..rig.batches.batch import SolveSummary
+from ..rig.batches.solve_results import SolveSummary
 from ..rig.reading.spaces import transform_point
 from ..rig.shapes.chain_lines import ChainRows, EvaluatedPose
 from ..rig.shapes.chain_shape import ChainShape

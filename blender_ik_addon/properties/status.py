@@ -10,7 +10,7 @@ import bpy
 
 from ..core import IKError, Status
 from ..core.model.message import Message, joined
-from ..rig.batches.batch import SolveSummary
+from ..rig.batches.solve_results import SolveSummary
 from ..rig.controls.foot_roll import has_lost_control
 from ..rig.keying.baking import is_animated, may_pose
 from ..rig.keying.motion_paths import are_outdated, unfilled

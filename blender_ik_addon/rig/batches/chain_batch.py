@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -11,34 +11,48 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.message import Message
 from ..frames.bases import Bases
-from ..frames.places import Places, in_bases
+from ..frames.places import Places, in_armatures, in_bases
 from ..posing.base_solve import BaseSolve
 from ..posing.follow_solve import FollowSolve
 from ..posing.frame_solve import FrameSolve
-from ..posing.outcome import Outcome
+from ..posing.outcome import Outcome, outcome_of
 from ..posing.solved import Solved, SolveInputs
 from ..reading.batch_record import Rows
 from ..reading.channels import Channels
 from ..reading.moment import Moment
+from ..reading.refusals import Refused
 from ..reading.world import LARGEST, WorldMatrices, is_sound
 from ..trees.driven import Driven
-from .batch import Batch
 from .batch_rigs import READ_NOISE, BatchRigs, Members, bases_of
 from .body_solve import BodySolve
 from .chain_memory import BatchUpdate, ChainMemory, DragMemory, EasingMemory
-from .changes import ChannelChange, ChannelKind
+from .changes import ChannelChange
 from .followed_anchors import Anchors
 from .isolated_failures import solve_rows
 from .present_starts import PresentStarts
 from .reverted_poses import RevertedPoses
 from .rig_state import RigState
+from .solve_results import SolveResults, SolveSummary
 
-NO_CHAIN = np.zeros((), dtype=np.bool_)
+POSED_ELSEWHERE = Message(
+    "Not solved here: another scene or window has posed these bones at a different frame. Move"
+    " this chain's target, or change the frame."
+)
 NO_WEIGHT = Message("No chain of this tree has a weight above zero: raise the weight of one chain.")
 
 
-class ChainBatch(Batch):
-    """B similar live chains, or trees of E chains, with k bones in one dependency graph."""
+class ChainBatch:
+    """B similar live chains, or trees of E chains, with k bones in one dependency graph.
+
+    Attributes:
+        driven: The chains or trees.
+        live_chains: All their chains, tree by tree.
+        states: The armature object of each chain or tree.
+        uids: Session uids of the chains' armature objects.
+        errors: Error message of a chain, by row.
+        is_even: Whether the chains or trees are rigid and their bases keep their shape.
+        depends_on_time: Whether the chains ease or are dragged.
+    """
 
     def __init__(self, members: Members, *, is_even: bool) -> None:
         """Compile chains or trees that have the same key.
@@ -47,25 +61,31 @@ class ChainBatch(Batch):
             members: The chains or trees.
             is_even: Whether all their bases keep their shape, and single chains are rigid.
         """
-        super().__init__(members, is_even=is_even)
-        self._rigs: BatchRigs[Bases] | BatchRigs[Places]
+        self._members, self.is_even = members, is_even
+        self.driven = [tree for _, trees in members for _, tree in trees]
+        self.live_chains = [chain for tree in self.driven for chain in tree.live_chains]
+        self.states = [state for state, trees in members for _ in trees]
+        self.uids = [state.uid for state, trees in members for _, tree in trees for _ in tree.specs]
+        self.errors: dict[int, Message] = {}
+        self._failed: dict[int, Message] = {}
         first = self.driven[0]
         specs = [spec for tree in self.driven for spec in tree.specs]
-        is_dragged = specs[0].is_dragged
-        chains = len(first.live_chains)
+        is_dragged, self.depends_on_time = specs[0].is_dragged, specs[0].depends_on_time
+        count, chains, bones = len(self.driven), len(first.live_chains), len(first.bones)
+        self._shape = (count, chains)
         solve = self._solve = _compile(self.driven, is_even=is_even)
+        self._rigs: BatchRigs[Bases] | BatchRigs[Places]
         if isinstance(solve, BaseSolve):
-            self._rigs = BatchRigs(self._members, lambda: bases_of(self._members), Bases.find_moved)
+            self._rigs = BatchRigs(members, lambda: bases_of(members), Bases.find_moved)
         else:
             find_moved = partial(Places.find_moved, owns_root=solve.owns_root)
-            self._rigs = BatchRigs(self._members, self._find_places, find_moved)
+            self._rigs = BatchRigs(members, self._find_places, find_moved)
+        self._targets = Anchors([spec.target for spec in specs if spec.target], "target")
         poles = [] if is_dragged else [spec.pole for spec in specs if spec.pole]
         self._poled = np.array([i for i, spec in enumerate(specs) if spec.pole], dtype=np.int64)
         self._poles = Anchors(poles, "pole") if poles else None
         floors = [tree.specs[0].floor for tree in self.driven if first.hanging.floats]
         self._floors = Anchors([one for one in floors if one], "floor") if any(floors) else None
-        count, bones = len(self.driven), len(first.bones)
-        self._shape = (count, chains)
         # One where a chain (row) drives a bone (column).
         self._drives = np.zeros((chains, bones), dtype=np.int64)
         for chain, rows in enumerate(first.hanging.rows):
@@ -74,7 +94,9 @@ class ChainBatch(Batch):
         self._is_followed = np.zeros(self._shape, dtype=np.bool_)
         self._has_pull = np.zeros(count, dtype=np.bool_)
         self._is_sound = False
-        self._results: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
+        self._results = SolveResults(self.driven)
+        # Solved rotation channels; NaN where nothing is solved.
+        self._channels: Channels = np.full((count, bones, 4), np.nan, dtype=np.float32)
         # A drag starts from the pose that the user has given, so it reverts none.
         self._reverted = None
         if not is_dragged:
@@ -95,7 +117,23 @@ class ChainBatch(Batch):
     def _find_places(self) -> Places:
         if self.is_even:
             return in_bases(bases_of(self._members), self._shape[1])
-        return super()._find_places()
+        poses = [state.pose for state in self.states]
+        return in_armatures(self.driven, poses, [state.unmirrored for state in self.states])
+
+    def is_compiled_from(self, members: Members, *, is_even: bool) -> bool:
+        """Return whether this batch was compiled from these chains, in these rows of their rigs."""
+        # When another chain of a rig is added or removed, the same chains have other rows.
+        rows = [[row for row, _ in trees] for _, trees in members]
+        driven = [tree for _, trees in members for _, tree in trees]
+        return (
+            is_even == self.is_even
+            and rows == [[row for row, _ in trees] for _, trees in self._members]
+            and driven == self.driven
+        )
+
+    def request_solve(self, uids: Collection[int]) -> None:
+        """Make the next update solve the chains of armature objects, as if targets had moved."""
+        self._targets.matrices[[uid in uids for uid in self.uids]] = np.nan
 
     def changes(
         self, world: WorldMatrices, moment: Moment, is_foreign: Callable[[RigState], bool]
@@ -111,7 +149,7 @@ class ChainBatch(Batch):
         has_changed = self._read_followed(world)
         has_new_poses = self._rigs.read(has_changed)
         if self._starts is not None:
-            has_changed |= self._starts.find_new(self._results, self._others())
+            has_changed |= self._starts.find_new(self._channels, self._results.others)
         # Retry chains that could not be solved.
         if self._failed:
             has_changed[list(self._failed)] = True
@@ -129,7 +167,7 @@ class ChainBatch(Batch):
                 is_due &= ~self._memory.is_left
         elif not has_new_poses:
             return []
-        goal, others = self._results, self._others()
+        goal, others = self._channels, self._results.others
         is_unsolved = self._find_unsolved()
         if is_unsolved is not None:
             goal = np.where(is_unsolved, self._rigs.present, goal)
@@ -176,10 +214,12 @@ class ChainBatch(Batch):
 
         Only chains drive them that cannot be solved, or that another window's graph has posed.
         """
-        is_left = NO_CHAIN if self._memory is None else self._memory.is_left
-        if not self.errors and (self._memory is None or not is_left.any()):
+        has_left = self._memory is not None and self._memory.is_left.any()
+        if not (self.errors or has_left):
             return None
-        is_sound = self._has_pull & ~is_left
+        is_sound = self._has_pull.copy()
+        if self._memory is not None:
+            is_sound &= ~self._memory.is_left
         is_sound[list(self._failed)] = False
         drives = (self._is_followed & is_sound[:, None]).astype(np.int64) @ self._drives
         is_unsolved: Flags = (drives == 0)[:, :, None]
@@ -201,10 +241,10 @@ class ChainBatch(Batch):
         """Note bones whose channels come neither from their chains nor from keys."""
         if moment.is_new:
             return
-        differs = self._rigs.present != self._results
+        differs = self._rigs.present != self._channels
         if not differs.any():
             return
-        differs = differs.any(axis=2) & self._has_pull[:, None] & ~np.isnan(self._results[..., 0])
+        differs = differs.any(axis=2) & self._has_pull[:, None] & ~np.isnan(self._channels[..., 0])
         # These bones start from their present pose, so nothing is reverted.
         differs[:, self.driven[0].is_current] = False
         for row in differs.any(axis=1).nonzero()[0].tolist():
@@ -242,7 +282,7 @@ class ChainBatch(Batch):
             floors=None if floors is None else floors.matrices[pick],
         )
         if starts is not None:
-            inputs = starts.begun(inputs, self._results)
+            inputs = starts.begun(inputs, self._channels)
         if self._memory is not None:
             inputs = self._memory.continued(inputs, update)
         # At a new frame Blender has just set keyed channels: the present pose is no result.
@@ -255,8 +295,8 @@ class ChainBatch(Batch):
             if self._memory is None:
                 solved = starts.bring_to_rest(inputs, solved)
             starts.keep(rows, solved)
-        self._results[pick] = solved.channels
-        self._store(rows, solved)
+        self._channels[pick] = solved.channels
+        self._results.store(rows, solved)
         if self._memory is not None and memories:
             self._memory.remember(rows, update.moment, memories)
 
@@ -281,14 +321,6 @@ class ChainBatch(Batch):
         assert isinstance(places, Places)
         return self._solve.solved(inputs, places)
 
-    def _others(self) -> dict[ChannelKind, Array]:
-        """Return solved scale and location channels, by kind."""
-        if self._solved is None:
-            return {}
-        channels: dict[ChannelKind, Array | None]
-        channels = {"scale": self._solved.scale, "location": self._solved.location}
-        return {kind: values for kind, values in channels.items() if values is not None}
-
     def _inputs(self, row: int) -> bytes:
         """Return the places and anchors that the solve of a chain depends on, to compare."""
         places = self._rigs.places
@@ -296,21 +328,35 @@ class ChainBatch(Batch):
         arrays = places.from_world, places.above, places.root, places.unmirrored
         return b"".join([array[row].tobytes() for array in arrays]) + self._followed(row)
 
-    def _weights(self, row: int) -> Array | None:
-        if self._shape[1] == 1:
+    def outcome(self, row: int) -> Outcome | Refused | None:
+        """Return the outcome of a chain's last solve, or its error; None without a solve."""
+        if row in self.errors:
+            return Refused(self.errors[row])
+        if self.uids[row] in self._rigs.left:
+            return Refused(POSED_ELSEWHERE)
+        solved = self._results.solved
+        if solved is None:
             return None
-        weights: Array = self._solve.settings.weights[row] * self._is_followed[row]
-        return weights
-
-    def _with_restored(self, outcome: Outcome, row: int) -> Outcome:
-        tree, chain = self._place(row)
+        tree, chain = self._results.place(row)
+        driven, weights = self.driven[tree], None
+        if self._shape[1] > 1:
+            weights = self._solve.settings.weights[tree] * self._is_followed[tree]
+        outcome = outcome_of(solved, driven, tree, chain, weights)
         note = None if self._reverted is None else self._reverted.of(tree)
         if note is None:
             return outcome
-        driven = self.driven[tree]
         rows = [i for i in driven.hanging.rows[chain] if note.bones[i]]
         names = tuple([driven.skeleton.names[driven.bones[i]] for i in rows])
         return replace(outcome, put_back=names, keys_before=note.keys)
+
+    def summary(self, row: int) -> SolveSummary | None:
+        """Return the short result of a chain's last solve; None without one, or if it failed."""
+        has_failed = row in self.errors or self.uids[row] in self._rigs.left
+        return None if has_failed else self._results.summary(row)
+
+    def driven_of(self, row: int) -> Driven:
+        """Return the bones that a chain drives, alone or with other chains."""
+        return self.driven[self._results.place(row)[0]]
 
 
 def _compile(driven: Sequence[Driven], *, is_even: bool) -> BaseSolve | FrameSolve | FollowSolve:

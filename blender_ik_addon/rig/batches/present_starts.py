@@ -38,14 +38,7 @@ class PresentStarts:
         *,
         is_even: bool,
     ) -> None:
-        """Prepare chains or trees.
-
-        Args:
-            settings: Their settings.
-            rigs: Their armature objects.
-            solve: Solves some of them in their present places.
-            is_even: As for ``ChainBatch``.
-        """
+        """Prepare chains or trees, and the function that solves some of them in their places."""
         self._settings, self._rigs, self._solve, self._is_even = settings, rigs, solve, is_even
         self._is_current: Flags = settings.first.is_current
         self.is_mixed = not self._is_current.all()

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ..batches.batch import SolveSummary
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange, note
 from ..batches.resting import RestingChain
 from ..batches.rig_state import RigState, update_bases
+from ..batches.solve_results import SolveSummary
 from ..planning.animated_pose import AnimatedPose
 from ..planning.live_chain import LiveChain
 from ..planning.planned_rig import Specs, Store
