@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import bpy
 from bpy.props import BoolProperty
 
@@ -73,11 +76,7 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
             if not self.use_keys:
                 _auto_key(context, goals, bends)
         else:
-            with preserve_frame(scene):
-                for frame in frames:
-                    scene.frame_set(frame)
-                    goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
-                    held_controls += _match(goals, bends, view_layer, frame)
+            held_controls += _match_frames(chosen, frames, scene, view_layer)
         self.warn_of_held(held_controls)
         return {"FINISHED"} if chosen else {"CANCELLED"}
 
@@ -105,6 +104,30 @@ def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, li
     return channels
 
 
+def _match_frames(
+    chosen: SpecsByRig,
+    frames: Sequence[int],
+    scene: bpy.types.Scene,
+    view_layer: bpy.types.ViewLayer,
+) -> list[str]:
+    """Match chains to their pose at each frame, with keys.
+
+    Returns:
+        The names of controls that something else keeps from their goals.
+    """
+    matches: dict[int, tuple[ControlGoals, Bends]] = {}
+    held_controls: list[str] = []
+    with preserve_frame(scene):
+        # A key changes the pose of live chains at later frames: read all frames before the first.
+        for frame in frames:
+            scene.frame_set(frame)
+            matches[frame] = find_all_goals(chosen, scene), find_bends(chosen)
+        for frame, (goals, bends) in matches.items():
+            scene.frame_set(frame)
+            held_controls += _match(goals, bends, view_layer, frame)
+    return held_controls
+
+
 def _match(
     goals: ControlGoals, bends: Bends, view_layer: bpy.types.ViewLayer, frame: int | None
 ) -> list[str]:
@@ -115,7 +138,9 @@ def _match(
     """
     match_controls(goals, view_layer, frame)
     for owner, index, _, angle in bends:
-        owner.chain_ik.chains[index].pole_angle = angle
+        settings = owner.chain_ik.chains[index]
+        # Nearest to the key before: a whole turn more would show between the frames.
+        settings.pole_angle += math.remainder(angle - settings.pole_angle, math.tau)
         if frame is not None:
             owner.keyframe_insert(path_of_setting(owner, index, "pole_angle"), frame=frame)
     view_layer.update()

@@ -1,6 +1,7 @@
 """Matching of FK and IK: snapping, applying and switching do not move the shown pose."""
 
 from collections.abc import Callable, Iterator, Sequence
+from math import radians
 from pathlib import Path
 
 import bpy
@@ -72,6 +73,46 @@ def test_a_snapped_target_has_the_chain_take_over_without_a_move(kind, scale, se
                 10 if scale == UNEVEN else 1
             )
         rigs.change(ob.chain_ik.chains[0], influence=0.0)
+
+
+def snap_frames(ob: bpy.types.Object, last: int) -> list[np.ndarray]:
+    """Press *Snap Target* with a range from 1 on; return the matrices of the arm before, after."""
+
+    def play() -> np.ndarray:
+        return np.array([rigs.pose(ob, rigs.go_to(f))[: len(ARM)] for f in range(1, last + 1)])
+
+    before = play()
+    press(snap, use_range=True, frame_start=1, frame_end=last)
+    rigs.change(ob.chain_ik.chains[0], mute=False)
+    return [before, play()]
+
+
+@pytest.mark.parametrize("pole_mode", ["TARGET", "FOLLOW"])
+def test_snapped_frames_of_a_live_chain_keep_their_pose_whatever_the_keys_before(pole_mode):
+    ob = make_arm(pole_mode=pole_mode)
+    target = ob.pose.bones[ob.chain_ik.chains[0].subtarget]
+    # Bone axes: out of reach from frame 5 on, and back within it.
+    places = {1: (0.0, 0.0, -0.1), 10: (0.1, 0.6, 0.3), 25: (0.0, -0.3, -0.2)}
+    rigs.key(ob, target.path_from_id("location"), places)
+    rigs.go_to(10)
+    assert ob.chain_ik.chains[0].status.startswith("Out of reach")
+    before, after = snap_frames(ob, 25)
+    # A straight arm bends by the root of the last digit of its target.
+    np.testing.assert_allclose(after, before, atol=2e-3)
+
+
+def test_pole_angles_of_snapped_frames_go_the_short_way_from_key_to_key():
+    ob = make_arm(pole_mode="FOLLOW")
+    rigs.change(ob.chain_ik.chains[0], mute=True)
+    upper = ob.pose.bones["upper_arm"]
+    upper.rotation_mode = "AXIS_ANGLE"
+    for frame in range(1, 10):
+        angle = radians(130.0 + 10.0 * frame)
+        rigs.key(ob, upper.path_from_id("rotation_axis_angle"), {frame: (angle, 0.0, 1.0, 0.0)})
+    before, after = snap_frames(ob, 9)
+    np.testing.assert_allclose(after, before, atol=1e-3)
+    keys = rigs.keys_of(ob)["chain_ik.chains[0].pole_angle", 0]
+    assert np.abs(np.diff([value for _, value in keys])).max() < radians(45.0)
 
 
 def test_auto_keying_keys_what_is_snapped():
