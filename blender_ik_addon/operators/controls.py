@@ -102,6 +102,19 @@ def delete_controls(
         place(Anchor(armature_object, name), matrix)
 
 
+def set_parent(
+    context: bpy.types.Context, armature_object: bpy.types.Object, name: str, parent: str
+) -> None:
+    """Make a bone the parent of a bone, whose rest pose stays; linked armatures do not change."""
+    bone = armature_object.data.bones[name]
+    is_child = bone.parent is not None and bone.parent.name == parent
+    if is_child or not can_add_bones(armature_object):
+        return
+    with _edit_mode(context, armature_object):
+        edit_bones = armature_object.data.edit_bones
+        edit_bones[name].parent = edit_bones[parent]
+
+
 def _children_matrices(armature_object: bpy.types.Object, bones: Sequence[str]) -> dict[str, Array]:
     """Return the matrices of the children of bones, armature space, shape (4, 4) each."""
     children = [

@@ -23,7 +23,7 @@ from ...rig.tools.controls import Control, Shape
 from ...rig.tools.foot_controls import drive_foot, mirrored_foot
 from .. import selection
 from ..base import ChainOperator
-from ..controls import make_controls
+from ..controls import make_controls, set_parent
 
 
 class POSE_OT_chain_ik_mirror(ChainOperator):
@@ -85,15 +85,17 @@ def _opposite_anchor(
 ) -> Anchor:
     """Return the control of the other side; make it if there is none."""
     name = anchor.bone or anchor.object.name
-    other = opposite(name)
+    other, parent = opposite(name), _opposite_pivot(anchor)
     if anchor.bone and other != name and other in anchor.object.pose.bones:
+        if parent and anchor.object == owner:
+            # Symmetrize does not mirror hidden bones, so toes would hang on the foot of this side.
+            set_parent(context, anchor.object, other, parent)
         return Anchor(anchor.object, other)
     if not anchor.bone and other != name and other in context.scene.objects:
         return Anchor(context.scene.objects[other])
     look = look_of_bone(anchor.object, anchor.bone) if anchor.bone else None
     if look is not None:
         look = replace(look, matrix=mirrored_in_world(owner, look.matrix))
-    parent = _opposite_pivot(anchor)
     control = Control(other, mirrored_place(owner, anchor), length, shape, parent, look)
     kind = "BONE" if anchor.bone and anchor.object == owner else "EMPTY"
     return make_controls(context, owner, [control], kind)[0]

@@ -289,6 +289,25 @@ def test_a_mirrored_foot_rolls_as_the_other_one(rigify, is_symmetrized):
     assert rolled.all_reached(ob)
 
 
+def test_mirrored_toes_follow_their_own_foot_although_symmetrize_mirrored_their_control_only(
+    rigify,
+):
+    ob = rolled.human()
+    rolled.remove_right_leg(ob)
+    # The hidden pivots cannot be selected.
+    symmetrize(ob, "Leg Target.L", "Toe Target.L")
+    assert ob.data.bones["Toe Target.R"].parent.name == "Leg Tip.L"
+    for chain in ("Leg.L", "Toe.L"):
+        rolled.press_for(ob, chain, bpy.ops.pose.chain_ik_mirror)
+    before = posed(ob)
+    rolled.turn(ob, rolled.ROLL, -20, "L")
+    after = posed(ob)
+    assert rolled.moved_by(before, after, "toe.R", "Toe Target.R") < 1e-5
+    rolled.turn(ob, rolled.ROLL, -20, "R")
+    assert turn_between(after, posed(ob), "Toe Target.R") == pytest.approx(20.0, abs=0.02)
+    assert rolled.all_reached(ob)
+
+
 @pytest.mark.parametrize("roll", [-15.0, 70.0])
 def test_snap_target_moves_the_control_and_keeps_the_roll(rigify, roll):
     ob = rolled.human()
