@@ -37,7 +37,9 @@ def make_body(
     *,
     use_pins: bool,
 ) -> str:
-    """Make one body of all chains under the hips, which get a control; nothing moves.
+    """Make one body of all chains under the hips, which get a control.
+
+    Nothing moves if all targets are reached.
 
     Args:
         context: Its view layer shows the collections for an empty.
@@ -79,7 +81,7 @@ class POSE_OT_chain_ik_body(ChainOperator):
     bl_description = (
         "Solve all chains of the armature as one body. If a limb cannot reach its target, the"
         " body moves along, but pinned limbs stay. The hips get a control, the torso. The pose"
-        " does not change"
+        " does not change if all targets are reached"
     )
 
     control: EnumProperty(
