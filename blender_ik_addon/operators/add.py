@@ -127,7 +127,9 @@ class POSE_OT_chain_ik_add(ChainOperator):
         options=SKIP_SAVE,
     )
 
-    problem = staticmethod(selection.problem)
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_controls(context) or selection.problem(context)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if selection.shows_bones(context) or bpy.app.background:
@@ -256,7 +258,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_pole(context)
+        problem = selection.problem_of_controls(context) or selection.problem_of_pole(context)
         if not problem and selection.chain(context).pole_target is not None:
             problem = "This chain has a pole already."
             if selection.chain(context).pole_mode == "FOLLOW":

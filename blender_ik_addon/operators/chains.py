@@ -19,7 +19,7 @@ from ..properties.records import controls_of_chain
 from ..properties.stored import release, store
 from ..rig.controls.foot_roll import is_child_of
 from ..rig.keying.keys import unplayed_actions
-from ..rig.reading.refusals import listed
+from ..rig.reading.refusals import RigError, listed
 from ..rig.reading.spec import names_of_chains
 from ..rig.tools.space_keys import has_followers
 from ..translations import translate
@@ -66,7 +66,9 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         controls += [control for toe in toes for control in exclusive_controls(toe)]
         is_last = self.delete_controls and len(chains_of(owner)) == 1 + len(toes)
         controls += body_controls(owner) if is_last else []
-        # This may raise an error, so it comes before the first change.
+        # These may raise an error, so they come before the first change.
+        if controls and (problem := selection.problem_of_controls(context)):
+            raise RigError(problem)
         is_carrying = has_followers(controls)
         # Remove the chain before its toes: if that fails, nothing has changed.
         toe_indices = sorted((chain_key(toe)[1] for toe in toes), reverse=True)

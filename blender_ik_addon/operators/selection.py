@@ -12,7 +12,7 @@ from ..properties.chains import ChainGroup, active_armature, active_chain, chain
 from ..properties.choices import uses
 from ..properties.records import bones_of_chains, existing_controls
 from ..properties.settings import ChainSettings
-from ..rig.reading.refusals import RigError, library_problem
+from ..rig.reading.refusals import HIDDEN, RigError, library_problem, pose_problem
 from ..rig.reading.spec import Anchor
 from ..rig.reading.world import ends_of
 from ..rig.tools.move_by_location import place_of
@@ -67,6 +67,22 @@ def problem_of_chain(context: bpy.types.Context) -> str:
     has_chain = active_chain(context) is not None
     no_chain = "Select an armature that has a chain, and the chain in its list."
     return problem_of_owner(context) or ("" if has_chain else no_chain)
+
+
+def problem_of_pose(armature_object: bpy.types.Object) -> str:
+    """Return why no control can be placed by an armature's pose, in words; empty if one can."""
+    view_layer = bpy.context.view_layer
+    depsgraph = None if view_layer is None else view_layer.depsgraph
+    return problem_of(armature_object) or pose_problem(armature_object, depsgraph)
+
+
+def problem_of_controls(context: bpy.types.Context) -> str:
+    """Return why controls can neither be made nor deleted, in words; empty if they can."""
+    owner = active_armature(context)
+    if owner is None:
+        return ""
+    # With a visible mesh, a hidden armature shows its pose; still Blender does not edit its bones.
+    return problem_of_pose(owner) or (HIDDEN if owner.hide_viewport else "")
 
 
 def problem_of_pole(context: bpy.types.Context) -> str:

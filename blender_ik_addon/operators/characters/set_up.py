@@ -81,7 +81,9 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         " are pinned",
     )
 
-    problem = staticmethod(selection.problem_of_armature)
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        return selection.problem_of_controls(context) or selection.problem_of_armature(context)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, active_armature(context))

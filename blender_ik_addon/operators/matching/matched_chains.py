@@ -95,6 +95,14 @@ class Matching(ChainOperator):
         return chosen
 
 
+class PlacesControls(Matching):
+    """The base of those that place targets and poles by the pose."""
+
+    @classmethod
+    def obstacle(cls, settings: ChainGroup) -> str:
+        return super().obstacle(settings) or selection.problem_of_pose(owner_of(settings))
+
+
 class OptionalFrameRange(FrameRange):
     """The frames of an operator that works on one frame or on a range."""
 

@@ -27,8 +27,8 @@ from ..base import SKIP_SAVE
 from ..drags.auto_keying import key_moved, key_setting
 from .matched_chains import (
     Bends,
-    Matching,
     OptionalFrameRange,
+    PlacesControls,
     SpecsByRig,
     find_all_goals,
     find_bends,
@@ -37,7 +37,7 @@ from .matched_chains import (
 )
 
 
-class POSE_OT_chain_ik_snap_target(OptionalFrameRange, Matching):
+class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
     """Move targets and poles so that they match the present pose (FK to IK)."""
 
     bl_label = "Snap Target"

@@ -28,7 +28,7 @@ from ...rig.tools.fk_ik import (
 from .. import selection
 from ..base import SKIP_SAVE
 from .matched_chains import (
-    Matching,
+    PlacesControls,
     SpecsByRig,
     find_all_goals,
     find_bends,
@@ -55,7 +55,7 @@ SAME_BEND = 1e-4
 SWITCH_KEYS = ("influence", "pole_angle", "use_flip_bend", "mute")
 
 
-class POSE_OT_chain_ik_switch(Matching):
+class POSE_OT_chain_ik_switch(PlacesControls):
     """Switch chains between FK and IK at this frame, with keys, without a pop."""
 
     bl_label = "Switch FK/IK"

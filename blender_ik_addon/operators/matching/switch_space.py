@@ -7,7 +7,7 @@ from typing import cast
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from ...properties.chains import active_chain
+from ...properties.chains import active_chain, owner_of
 from ...properties.controls.space_names import check_space_name, space_name, space_names
 from ...rig.controls.control_spaces import label
 from ...rig.keying.playing import preserve_frame
@@ -55,6 +55,11 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
         search_options=set(),
         options=SKIP_SAVE,
     )
+
+    @classmethod
+    def problem(cls, context: bpy.types.Context) -> str:
+        problem = selection.problem_of_chain(context)
+        return problem or selection.problem_of_pose(owner_of(selection.chain(context)))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if not self.properties.is_property_set("space"):

@@ -20,7 +20,7 @@ from ..planning.planned_rig import Specs
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import joints_in
 from ..reading.channels import Pose, read_pose
-from ..reading.refusals import RigError
+from ..reading.refusals import RigError, pose_problem
 from ..reading.skeleton import fingerprint
 from ..reading.spaces import transform_point
 from ..reading.spec import ChainSpec
@@ -94,17 +94,12 @@ class ComparisonChain(NamedTuple):
         Raises:
             RigError: With one sentence that says what to do first.
         """
-        armature, evaluated = self.object.data, self.evaluated
-        if armature.is_editmode:
+        if self.object.data.is_editmode:
             raise RigError("Leave edit mode: chains work on the pose.")
-        if armature.pose_position != "POSE":
-            raise RigError(
-                "The armature shows its rest position: switch it to Pose Position first."
-            )
-        if not evaluated.is_evaluated:
-            raise RigError("The armature is hidden, or not in this view layer: show it first.")
+        if problem := pose_problem(self.object, self.update.depsgraph):
+            raise RigError(problem)
         # A target has no place in the space of an armature with a scale of zero.
-        check_scale(self.object, array_of(evaluated.matrix_world))
+        check_scale(self.object, array_of(self.evaluated.matrix_world))
 
     def input_key(self) -> tuple[object, ...]:
         """Return all inputs of a comparison, without references to Blender's data."""

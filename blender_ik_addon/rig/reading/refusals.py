@@ -17,6 +17,7 @@ PROTECTED = (
     "The library override of this armature cannot be edited: make it editable in the Outliner"
     " first."
 )
+HIDDEN = "The armature is hidden, or not in this view layer: show it first."
 
 
 class RigError(IKError):
@@ -42,6 +43,17 @@ def library_problem(armature_object: bpy.types.Object) -> str:
     # default. It ignores bulk writes to them without an error.
     override = armature_object.override_library
     return PROTECTED if override is not None and override.is_system_override else ""
+
+
+def pose_problem(armature_object: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> str:
+    """Return why an armature object shows no pose, in words; empty if it shows one."""
+    if armature_object.data.pose_position != "POSE":
+        return "The armature shows its rest position: switch it to Pose Position first."
+    if depsgraph is None or armature_object.visible_get():
+        # An object that is new or has just been loaded is not evaluated until the next update.
+        return ""
+    # An object hidden by the eye icon is evaluated.
+    return "" if armature_object.evaluated_get(depsgraph).is_evaluated else HIDDEN
 
 
 def scaled_flat() -> RigError:
