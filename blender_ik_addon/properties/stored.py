@@ -200,10 +200,9 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
     """
     if library_problem(armature_object):
         return False
-    is_render = update.depsgraph.mode == "RENDER"
-    if not is_render:
+    if not update.is_separate:
         follow_bones(armature_object)
-    has_written = not is_render and sync_anchors_if_changed(armature_object, update)
+    has_written = not update.is_separate and sync_anchors_if_changed(armature_object, update)
     evaluated = armature_object.evaluated_get(update.depsgraph)
     pairs = _with_evaluated(armature_object, evaluated)
     # Live chains first: they take over shared bones from idle ones, before these forget them.
@@ -234,7 +233,7 @@ def _prepare_chain(
     if not stored:
         store(settings, evaluated)
         return False
-    if update.depsgraph.mode == "RENDER":
+    if update.is_separate:
         return False
     known = live.memory.skeleton(update.key, owner_of(settings).session_uid)
     has_left = update.has_new_relations

@@ -106,8 +106,8 @@ class GraphState:
 
     def find_changed_rigs(self, update: Update) -> frozenset[int]:
         """Return the session uids of rigs that may have changed, perhaps with uids of others."""
-        if update.depsgraph.mode == "RENDER":
-            # Its originals have the state of the viewport, not of the rendered frame.
+        if update.is_separate:
+            # Its originals have the state of the viewport, not of the frame of the graph.
             return frozenset(self.rigs)
         related = [
             uid
@@ -138,11 +138,7 @@ class GraphState:
 
     def is_idle(self, update: Update) -> bool:
         """Return whether no input of any chain has changed."""
-        if (
-            update.depsgraph.mode == "RENDER"
-            or update.count > MAX_LISTED_CHANGES
-            or update.has_new_relations
-        ):
+        if update.is_separate or update.count > MAX_LISTED_CHANGES or update.has_new_relations:
             return False
         if update.is_new_frame and self._depends_on_time:
             # Chains that ease move in time alone, and histories must not miss a frame.

@@ -90,7 +90,7 @@ class Memory:
         It does so in graphs that a viewport shows. For renders, and for view layers that were never
         shown, Blender calls handlers only at new frames.
         """
-        if not update.is_new_frame and update.depsgraph.mode == "VIEWPORT":
+        if not update.is_new_frame and not update.is_separate:
             self.flushing.add(update.key)
 
     def copy_animated(self, original: bpy.types.Object, update: Update) -> None:
@@ -432,7 +432,7 @@ def _log_refusals(graph: GraphState) -> None:
 def _assemble(graph: GraphState, update: Update) -> None:
     """Sort the chains again; in a viewport store the batch rows and errors of all of them."""
     graph.assemble()
-    if update.depsgraph.mode == "RENDER":
+    if update.is_separate:
         return
     _log_refusals(graph)
     outcomes = memory.outcomes.setdefault(update.key, {})

@@ -12,19 +12,28 @@ from .anchors import shown_everywhere
 from .world import uids_in
 
 GraphKey = tuple[object, ...]
-"""Key of a dependency graph: scene, view layer and mode."""
+"""Key of a dependency graph: scene, view layer, and whether it is separate from these."""
 
 
 def graph_key(depsgraph: bpy.types.Depsgraph) -> GraphKey:
     """Return the key of a dependency graph."""
     scene, view_layer = depsgraph.scene, depsgraph.view_layer
     assert scene is not None
-    return (scene.session_uid, view_layer.name, depsgraph.mode)
+    return (scene.session_uid, view_layer.name, is_separate(depsgraph))
+
+
+def is_separate(depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether a graph is that of a render or an export, not the view layer's own.
+
+    Blender does not copy its state to the originals.
+    """
+    # The mode does not tell: exports with the settings of the viewport build a graph of its mode.
+    return depsgraph != depsgraph.view_layer.depsgraph
 
 
 def shown_graph(scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> GraphKey:
     """Return the key of the graph that viewports show of a view layer."""
-    return (scene.session_uid, view_layer.name, "VIEWPORT")
+    return (scene.session_uid, view_layer.name, False)
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,11 @@ class Update:
     def key(self) -> GraphKey:
         """The key of this graph."""
         return graph_key(self.depsgraph)
+
+    @cached_property
+    def is_separate(self) -> bool:
+        """Whether it is the graph of a render or an export."""
+        return is_separate(self.depsgraph)
 
     @cached_property
     def frame(self) -> float:
@@ -90,7 +104,7 @@ class Update:
         For other settings Blender lists the object as moved; for other animation, as shaded. On a
         new frame it lists the armature too if the user sets bones.
         """
-        if self.has_only_moved or self.depsgraph.mode == "RENDER" or self.has_new_relations:
+        if self.has_only_moved or self.is_separate or self.has_new_relations:
             return frozenset()
         uids = []
         flags = zip(self._flags("transform"), self._flags("shading"), strict=True)
@@ -146,8 +160,7 @@ class Update:
 
         On a new frame Blender lists everything animated, settings and visibility too.
         """
-        is_render = self.depsgraph.mode == "RENDER"
-        is_frame = self.is_new_frame and not is_render and not self.has_new_relations
+        is_frame = self.is_new_frame and not self.is_separate and not self.has_new_relations
         return self.has_only_moved or is_frame
 
     @cached_property
@@ -172,7 +185,7 @@ class Update:
         graph before its first evaluation, which would then not be reported. A request for its
         statistics gives it an empty graph, and evaluates nothing.
         """
-        if self.depsgraph.mode == "VIEWPORT":
+        if not self.is_separate:
             for view_layer in self.scene.view_layers:
                 if view_layer.depsgraph is None and not _is_editing(view_layer):
                     self.scene.statistics(view_layer)

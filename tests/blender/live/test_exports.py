@@ -1,0 +1,94 @@
+"""Exports of live chains: what they hold."""
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.helpers import Array
+
+FRAMES = (1, 6)
+MOVES = {1: (0.7, 0.3, 1.2), 6: (-0.6, 0.9, 0.8)}
+EXPORTS = {
+    "alembic": ("abc", {"start": FRAMES[0], "end": FRAMES[1], "as_background_job": False}),
+    "usd": ("usdc", {"export_animation": True, "export_armatures": False}),
+}
+IMPORTS = {"alembic": {"as_background_job": False}, "usd": {}}
+MODES = ("RENDER", "VIEWPORT")
+
+
+def export(what: str, folder: Path, **settings: object) -> str:
+    """Export all frames, and return the path of the file; skip if Blender lacks the format."""
+    if not getattr(bpy.app.build_options, what):
+        pytest.skip(f"this Blender is built without {what}, as Debian's is")
+    extension, others = EXPORTS[what]
+    path = str(folder / f"shot.{extension}")
+    getattr(bpy.ops.wm, f"{what}_export")(filepath=path, **others, **settings)
+    return path
+
+
+def make_marker(name: str, parent: bpy.types.Object | None = None, bone: str = "") -> None:
+    """Make a triangle, parented to a bone; exports hold the places of meshes."""
+    mesh = bpy.data.meshes.new(f"Marker {name}")
+    mesh.from_pydata([(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0)], [], [(0, 1, 2)])
+    marker = rigs.link(bpy.data.objects.new(mesh.name, mesh))
+    if parent is not None:
+        marker.parent, marker.parent_type, marker.parent_bone = parent, "BONE", bone
+
+
+def make_shot() -> bpy.types.Object:
+    """Make two arms, the second on a bone of the first, and animation beside that of chains.
+
+    Keys move a bone and the object of the first arm.
+    """
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = FRAMES
+    ob, target = rigs.make_arm()
+    rigs.add_bones(ob, ((1, 0, 0), (1, 0, 1)), prefix="Keyed")
+    second, _ = rigs.make_arm((1.0, 1.0, 2.5), name="Second")
+    second.parent, second.parent_type, second.parent_bone = ob, "BONE", "Bone.1"
+    rigs.key(target, "location", MOVES)
+    rigs.key(ob, 'pose.bones["Keyed.0"].location', {1: (0, 0, 0), 6: (3, 0, 0)})
+    rigs.key(ob, "location", {1: (0, 0, 0), 6: (0.5, 0, 0)})
+    for name, parent, bone in (
+        ("Arm", ob, "Bone.1"),
+        ("Keyed", ob, "Keyed.0"),
+        ("Second", second, "Bone.1"),
+    ):
+        make_marker(name, parent, bone)
+    return ob
+
+
+def places(depsgraph: bpy.types.Depsgraph) -> Array:
+    """Return the places of all markers by name, shape (3, 3)."""
+    markers = sorted(
+        (item for item in depsgraph.objects if item.name.startswith("Marker")),
+        key=lambda item: item.name,
+    )
+    return np.array([item.matrix_world.translation for item in markers])
+
+
+def places_by_frame(subframes: tuple[float, ...] = ()) -> dict[float, Array]:
+    """Return the places of all markers in the viewport."""
+    frames = range(FRAMES[0], FRAMES[1] + 1)
+    times = [frame + offset for frame in frames for offset in (*subframes, 0.0)]
+    return {time: places(rigs.go_to(time)) for time in times}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("what", EXPORTS)
+def test_exports_hold_chains_and_all_other_animation_of_rigs(what, mode, tmp_path):
+    make_shot()
+    shown = places_by_frame()
+    assert (np.ptp([*shown.values()], axis=0).max(axis=1) > 0.2).all()
+    rigs.go_to(4)
+    path = export(what, tmp_path, evaluation_mode=mode)
+    np.testing.assert_allclose(places(rigs.updated()), shown[4], atol=1e-5)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES
+    getattr(bpy.ops.wm, f"{what}_import")(filepath=path, **IMPORTS[what])
+    for frame, expected in shown.items():
+        found = places(rigs.go_to(frame))
+        np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=f"frame {frame}")
