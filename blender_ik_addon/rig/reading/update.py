@@ -193,8 +193,10 @@ class Update:
     def evaluate_again(self) -> None:
         """Evaluate the graph again, with all that has been written since."""
         # A graph with new relations must not be evaluated from inside its own update without a
-        # scene tag: 4.2 to 5.0 crash later.
-        self.scene.update_tag()
+        # scene tag: 4.2 to 5.0 crash later. In a separate graph the tag would copy the scene again,
+        # with values of another frame.
+        if self.has_new_relations or not self.is_separate:
+            self.scene.update_tag()
         self.depsgraph.update()
 
 

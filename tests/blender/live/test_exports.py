@@ -1,4 +1,4 @@
-"""Exports of live chains: what they hold."""
+"""Graphs that Blender builds for exports and renders: what they hold."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
+from tests.blender.setups.renders import render_frames
 from tests.helpers import Array
 
 FRAMES = (1, 6)
@@ -41,7 +42,7 @@ def make_marker(name: str, parent: bpy.types.Object | None = None, bone: str = "
 def make_shot() -> bpy.types.Object:
     """Make two arms, the second on a bone of the first, and animation beside that of chains.
 
-    Keys move a bone and the object of the first arm.
+    Keys move a bone and the object of the first arm, and a keyed property of the scene a marker.
     """
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES
@@ -52,17 +53,23 @@ def make_shot() -> bpy.types.Object:
     rigs.key(target, "location", MOVES)
     rigs.key(ob, 'pose.bones["Keyed.0"].location', {1: (0, 0, 0), 6: (3, 0, 0)})
     rigs.key(ob, "location", {1: (0, 0, 0), 6: (0.5, 0, 0)})
+    rigs.key(scene, '["height"]', {1: 0.0, 6: 5.0})
     for name, parent, bone in (
         ("Arm", ob, "Bone.1"),
         ("Keyed", ob, "Keyed.0"),
         ("Second", second, "Bone.1"),
+        ("Driven", None, ""),
     ):
         make_marker(name, parent, bone)
+    driver = bpy.data.objects["Marker Driven"].driver_add("location", 2).driver
+    variable = driver.variables.new()
+    variable.targets[0].id_type, variable.targets[0].id = "SCENE", scene
+    variable.targets[0].data_path, driver.expression = '["height"]', variable.name
     return ob
 
 
 def places(depsgraph: bpy.types.Depsgraph) -> Array:
-    """Return the places of all markers by name, shape (3, 3)."""
+    """Return the places of all markers by name, shape (4, 3)."""
     markers = sorted(
         (item for item in depsgraph.objects if item.name.startswith("Marker")),
         key=lambda item: item.name,
@@ -79,7 +86,7 @@ def places_by_frame(subframes: tuple[float, ...] = ()) -> dict[float, Array]:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("what", EXPORTS)
-def test_exports_hold_chains_and_all_other_animation_of_rigs(what, mode, tmp_path):
+def test_exports_hold_chains_and_all_other_animation_of_rigs_and_scene(what, mode, tmp_path):
     make_shot()
     shown = places_by_frame()
     assert (np.ptp([*shown.values()], axis=0).max(axis=1) > 0.2).all()
@@ -92,3 +99,13 @@ def test_exports_hold_chains_and_all_other_animation_of_rigs(what, mode, tmp_pat
     for frame, expected in shown.items():
         found = places(rigs.go_to(frame))
         np.testing.assert_allclose(found, expected, atol=1e-5, err_msg=f"frame {frame}")
+
+
+@pytest.mark.parametrize("subframes", [(), (0.25, 0.5)])
+def test_what_keyed_properties_of_the_scene_drive_moves_in_renders(subframes, tmp_path):
+    make_shot()
+    shown = places_by_frame(subframes)
+    rigs.go_to(4)
+    rendered = render_frames(tmp_path, places, FRAMES, subframes)
+    for frame, expected in shown.items():
+        np.testing.assert_allclose(rendered[frame], expected, atol=1e-5, err_msg=f"frame {frame}")
