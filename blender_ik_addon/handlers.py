@@ -19,7 +19,7 @@ from .properties.stored import SOURCE
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.animation import held_actions, strips
-from .rig.reading.update import Update, graph_key
+from .rig.reading.update import Update, graph_key, is_separate
 from .rig.tools.overrides import create_setting_groups
 
 _LOG = logging.getLogger(__name__)
@@ -52,9 +52,10 @@ def _update_chains(
     thread = threading.get_ident()
     if depsgraph is None or thread in _busy_threads:
         return
-    if depsgraph.mode == "VIEWPORT" and not scene.chain_ik.use_live:
+    is_shown = not is_separate(depsgraph)
+    if is_shown and not scene.chain_ik.use_live:
         follow_listed(depsgraph)
-    if not scene.chain_ik.use_live or _is_render_underway(scene, depsgraph):
+    if not scene.chain_ik.use_live or (is_shown and _is_render_underway(scene)):
         # Changes are not tracked from now on, so the next solve must read everything again.
         live.memory.graphs.clear()
         live.follow_animation(Update(scene, depsgraph, is_new_frame))
@@ -75,15 +76,26 @@ def _update_chains(
         _LOG.debug("'%s', frame %g: %.3f ms", scene.name, scene.frame_current_final, milliseconds)
 
 
-def _is_render_underway(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> bool:
-    """Return whether a render thread may write the same data as this viewport update."""
+def _is_render_underway(scene: bpy.types.Scene) -> bool:
+    """Return whether a render thread may write the same data as this update of a viewport."""
     return (
-        depsgraph.mode == "VIEWPORT"
-        and not bpy.app.background
+        not bpy.app.background
         and threading.current_thread() is threading.main_thread()
         and bpy.app.is_job_running("RENDER")
         and not scene.render.use_lock_interface
     )
+
+
+def before_update(scene: bpy.types.Scene, *_arguments: object) -> None:
+    """Give back the values that a render or an export has replaced, before anything shows them.
+
+    Blender does not call this for new frames, so not between the frames of a render or an export,
+    unless it is called inside: by an update here, or by handlers of others after a new frame.
+    """
+    thread = threading.get_ident()
+    is_inside = thread in _busy_threads | _evaluating_results | _evaluating_changes
+    if not is_inside and not _new_frames[thread] and not _is_render_underway(scene):
+        live.memory.replaced.give_back()
 
 
 def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
@@ -114,6 +126,8 @@ def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = Non
     """Solve after animation has been evaluated for a frame: playback, scrubbing, renders."""
     handlers = bpy.app.handlers.frame_change_post
     is_first = _move_around_others(handlers, on_frame, after_frame)
+    if depsgraph is not None and not is_separate(depsgraph):
+        live.memory.replaced.forget(scene)
     _update_chains(scene, depsgraph, is_new_frame=True)
     _new_frames[threading.get_ident()] += 1
     if is_first and has_others(handlers):
@@ -236,6 +250,7 @@ def on_save(*_arguments: object) -> None:
 
 
 _HANDLERS: dict[str, Handler] = {
+    "depsgraph_update_pre": before_update,
     "depsgraph_update_post": on_update,
     "frame_change_post": on_frame,
     "load_post": on_load,

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 
-from ..reading.animation import animated_paths
 from ..reading.channels import CHANNEL_SIZES, read_floats
+from .writer import BulkChannels
+
+PropertyValues = dict[tuple[str, int], Any]
+"""Values of properties, by data path and index."""
 
 # A data path ends with the name of a property, or with the name of a custom one in brackets.
 _LAST_NAME = re.compile(r'(?:^|\.)(?P<name>\w+)$|\["(?P<custom>(?:[^"\\]|\\.)*)"\]$')
@@ -55,8 +59,47 @@ def _has_components(value: Any) -> bool:
     return hasattr(value, "__len__") and not isinstance(value, str | set)
 
 
-def copy_animated_values(original: bpy.types.Object, evaluated: bpy.types.Object) -> None:
-    """Copy all animated values of an armature object from its evaluated copy.
+def read_values(owner: bpy.types.ID, paths: Iterable[tuple[str, int]]) -> PropertyValues:
+    """Return the values of some properties of some data, without those that are gone."""
+    values: PropertyValues = {}
+    for path, index in paths:
+        # Blender ignores invalid paths as well.
+        with suppress(*ACCESS_ERRORS):
+            values[path, index] = get_value(owner, path, index)
+    return values
+
+
+class RigValues(NamedTuple):
+    """Values of an armature object that animation may set.
+
+    Attributes:
+        channels: Channels of all bones.
+        properties: Values of properties.
+    """
+
+    channels: BulkChannels
+    properties: PropertyValues
+
+    @classmethod
+    def read(cls, owner: bpy.types.Object, paths: Iterable[tuple[str, int]]) -> RigValues:
+        """Return the values of an object, of properties with these data paths and indices."""
+        bones, sizes = owner.pose.bones, CHANNEL_SIZES.items()
+        channels = {name: read_floats(bones, name, size) for name, size in sizes}
+        return cls(channels, read_values(owner, paths))
+
+    def write(self, owner: bpy.types.Object) -> None:
+        """Write the values to an object, which must have the same bones; tag nothing."""
+        for name, values in self.channels.items():
+            owner.pose.bones.foreach_set(name, values)
+        for (path, index), value in self.properties.items():
+            with suppress(*ACCESS_ERRORS):
+                set_value(owner, path, index, value)
+
+
+def copy_animated_values(
+    original: bpy.types.Object, evaluated: bpy.types.Object, paths: Iterable[tuple[str, int]]
+) -> None:
+    """Copy all animated values of an armature object, at these paths, from its evaluated copy.
 
     To be called before a chain writes to it in a hidden graph. Renders, and exports to Alembic or
     USD, evaluate a separate dependency graph; scripts that set a frame evaluate the graphs of all
@@ -64,9 +107,4 @@ def copy_animated_values(original: bpy.types.Object, evaluated: bpy.types.Object
     shown. A write to any channel of the original copies all of it into the hidden graph, with
     values of another frame: every other animated channel would freeze, also settings of chains.
     """
-    for name, size in CHANNEL_SIZES.items():
-        original.pose.bones.foreach_set(name, read_floats(evaluated.pose.bones, name, size))
-    for path, index in animated_paths(original):
-        # Blender ignores invalid paths as well.
-        with suppress(*ACCESS_ERRORS):
-            set_value(original, path, index, get_value(evaluated, path, index))
+    RigValues.read(evaluated, paths).write(original)

@@ -26,8 +26,8 @@ from ..reading.spec import names_of_chains
 from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
 from ..trees.driven import Driven
-from .animated_values import copy_animated_values
 from .graph_state import GraphState, Level
+from .replaced_values import ReplacedValues
 from .writer import LastWrite, write_pose
 
 _LOG = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class Memory:
         flushing: Graphs whose animated values Blender copies to the originals.
         animated: The poses that animation gives armature objects, by graph and session uid. They
             stay in edit mode and after undo, where Blender shows the poses of chains.
+        replaced: Values of armature objects that renders and exports have replaced.
     """
 
     graphs: dict[GraphKey, GraphState] = field(default_factory=dict)
@@ -63,6 +64,7 @@ class Memory:
     restored_uids: set[int] = field(default_factory=set)
     flushing: set[GraphKey] = field(default_factory=set)
     animated: dict[tuple[GraphKey, int], AnimatedPose] = field(default_factory=dict)
+    replaced: ReplacedValues = field(default_factory=ReplacedValues)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -98,7 +100,7 @@ class Memory:
         uid = original.session_uid
         if update.key not in self.flushing and uid not in update.copied_armatures:
             update.copied_armatures.add(uid)
-            copy_animated_values(original, original.evaluated_get(update.depsgraph))
+            self.replaced.copy_animated(original, update)
 
     def animated_pose(self, key: GraphKey, uid: int) -> AnimatedPose:
         """Return the pose that animation gives an armature object in a graph."""
@@ -198,6 +200,7 @@ def update_chains(update: Update, source: Source) -> None:
         _read_rigs(graph, update, source, changed_lists)
         _solve_levels(graph, update, None)
     graph.has_solved = True
+    memory.replaced.note_after(update.copied_armatures)
     memory.restored_uids.clear()
 
 

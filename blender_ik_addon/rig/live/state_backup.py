@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import bpy
 
 from ..reading.animation import animated_paths
 from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.update import GraphKey
-from .animated_values import ACCESS_ERRORS, get_value, set_value
+from .animated_values import ACCESS_ERRORS, PropertyValues, read_values, set_value
 from .graph_state import GraphState
 from .live import memory
 from .writer import BulkChannels
-
-PropertyValues = dict[tuple[str, int], Any]
 
 
 @dataclass(frozen=True)
@@ -86,12 +83,9 @@ def _find_animated(owner: bpy.types.ID) -> set[tuple[str, int]]:
 
 def _read_values(owner: bpy.types.ID) -> PropertyValues:
     """Return the values of animated properties of some data, without those that are gone."""
-    values: PropertyValues = {}
     with suppress(ReferenceError):
-        for path, index in _find_animated(owner):
-            with suppress(*ACCESS_ERRORS):
-                values[path, index] = get_value(owner, path, index)
-    return values
+        return read_values(owner, _find_animated(owner))
+    return {}
 
 
 def _set_values(owner: bpy.types.ID, values: PropertyValues) -> None:
