@@ -9,6 +9,9 @@ from bpy.app.handlers import persistent
 
 Handler = Callable[..., None]
 
+# Handlers that are registered, with the names of their events.
+_registered: list[tuple[str, Handler]] = []
+
 
 def is_foreign(handler: Handler) -> bool:
     """Return whether a script or another add-on has added a handler."""
@@ -18,6 +21,11 @@ def is_foreign(handler: Handler) -> bool:
 def has_others(handlers: Iterable[Handler]) -> bool:
     """Return whether scripts or other add-ons have added handlers of an event."""
     return any(map(is_foreign, handlers))
+
+
+def has_lost_handlers() -> bool:
+    """Return whether a script has removed handlers of this extension, for example by ``clear``."""
+    return any(handler not in getattr(bpy.app.handlers, name) for name, handler in _registered)
 
 
 def make_handler_registration(
@@ -33,10 +41,13 @@ def make_handler_registration(
     def register() -> None:
         for name, handler in handlers.items():
             getattr(bpy.app.handlers, name).append(persistent(handler))
+            _registered.append((name, handler))
 
     def unregister() -> None:
         for name, handler in handlers.items():
-            getattr(bpy.app.handlers, name).remove(handler)
+            _registered.remove((name, handler))
+            if handler in getattr(bpy.app.handlers, name):
+                getattr(bpy.app.handlers, name).remove(handler)
         forget()
 
     return register, unregister

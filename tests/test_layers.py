@@ -25,7 +25,7 @@ ALLOWED = {
     "registration": frozenset(),
     # It appends functions that it gets to Blender's lists.
     "events": frozenset(),
-    "properties": frozenset({"core", "rig", "registration"}),
+    "properties": frozenset({"core", "rig", "registration", "events"}),
     # For users: texts in their language, and their preferences.
     "translations": frozenset({"core"}),
     "preferences": frozenset({"core", "rig", "registration", "properties"}),

@@ -10,6 +10,7 @@ import bpy
 
 from ..core import IKError, Status
 from ..core.model.message import Message, joined
+from ..events import has_lost_handlers
 from ..rig.batches.solve_results import SolveSummary
 from ..rig.controls.foot_roll import has_lost_control
 from ..rig.keying.baking import is_animated, may_pose
@@ -76,6 +77,12 @@ NO_FOOT_CONTROL = (
 SOLVED_BY_ITSELF = (
     "A chain with the solver Force or Follow is solved by itself: the body carries it, but does"
     " not follow its target"
+)
+
+
+LOST_HANDLERS = (
+    "A script has removed event handlers of this extension, so chains may not follow: disable and"
+    " enable the extension in the preferences."
 )
 
 
@@ -279,6 +286,8 @@ def _unsolved(
     scene = bpy.context.scene
     if scene is not None and not scene.chain_ik.use_live:
         return ChainState.IDLE, "Live is off"
+    if has_lost_handlers():
+        return ChainState.BROKEN, LOST_HANDLERS
     reason = _why_not_posed(owner_of(settings))
     if reason:
         return ChainState.IDLE, Message("Not solved: {reason}", reason=reason)
@@ -350,7 +359,7 @@ def gives_way(settings: ChainGroup) -> bool:
 
 def _outcome_shown(settings: ChainGroup) -> Outcome | None:
     """Return the outcome of a chain's last solve; None if its bones do not show that solve."""
-    if is_idle(settings) or _why_not_posed(owner_of(settings)):
+    if is_idle(settings) or has_lost_handlers() or _why_not_posed(owner_of(settings)):
         return None
     outcome = _outcome(settings)
     return outcome if isinstance(outcome, Outcome) else None

@@ -17,6 +17,7 @@ import pytest
 import blender_ik_addon
 from blender_ik_addon import active_chain, cli
 from blender_ik_addon.overlay.overlay_cache import cache
+from blender_ik_addon.properties.status import LOST_HANDLERS, residual
 from tests.blender.live.traces import KINDS_IN_USE, find_added, list_traces
 from tests.blender.overlay.viewports import in_viewport, strokes
 from tests.blender.setups import rigs
@@ -53,6 +54,25 @@ def test_unregistering_leaves_and_remembers_nothing_and_registering_again_gives_
         assert list_addon_traces() == before
     target.location = (-0.5, 0.4, 1.0)
     rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+
+
+@pytest.mark.parametrize("event", ["frame_change_post", "depsgraph_update_post"])
+def test_the_status_says_if_a_script_has_removed_handlers_until_the_extension_is_enabled_again(
+    event,
+):
+    ob, target = rigs.make_arm()
+    chain = ob.chain_ik.chains[0]
+    getattr(bpy.app.handlers, event).clear()
+    try:
+        assert chain.status == LOST_HANDLERS
+        assert residual(chain) == -1.0
+    finally:
+        blender_ik_addon.unregister()
+        blender_ik_addon.register()
+    target.location = (-0.5, 0.4, 1.0)
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
+    rigs.assert_reaches(ob, "Bone.1", target, rigs.go_to(5))
+    assert ob.chain_ik.chains[0].status.startswith("Reached")
 
 
 STATM = Path("/proc/self/statm")
