@@ -44,5 +44,5 @@ def dependencies_of(rig: bpy.types.Object, chains: Iterable[ChainSpec]) -> Depen
             dependencies.add_anchor(anchor)
         plan = plan_or_none(skeleton, spec)
         if plan is not None:
-            dependencies.add_chain(rig, skeleton.names[int(plan.written[0])])
+            dependencies.add_chain(rig, plan.names[0], plan.names)
     return dependencies

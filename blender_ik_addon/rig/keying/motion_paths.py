@@ -158,8 +158,8 @@ def are_outdated(owner: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[s
     Args:
         owner: An object with such a path, or with bones that have one.
         moved: Names of the bones that chains write, by armature object. They also move bones below,
-            children, and everything with a constraint that reads any of these. Drivers do not
-            count: Blender does not tell which bone they are for.
+            children, and everything with a constraint that reads any of these. Drivers and
+            skins do not count.
     """
     movers = Dependencies(use_drivers=False)
     for bone in _unfilled_owners(owner):

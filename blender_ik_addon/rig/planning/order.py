@@ -135,8 +135,8 @@ def find_closing_chain(
     """Return the last chain that closes a ring, and one that follows it in turn; None without one.
 
     Solved one after the other such chains would never come to rest, or rest where they started.
-    Rings that only drivers close are accepted: Blender does not tell for which bone of an object a
-    driver is, so most of them are not rings.
+    Rings that only drivers or skins close are accepted: a driver of a setting counts for all chains
+    of an object, and a skin with all of its bones, so many of them are not rings.
     """
     if not _find_ringed(find_moving_groups(chains, groups)):
         return None

@@ -17,7 +17,9 @@ from .channels import CHANNEL_SIZES, PROPERTY_SIZES, Integers, property_of_mode,
 # Blender merges keys nearer to each other than this, in frames.
 SAME_FRAME = 0.01
 # Names inside the brackets have quotes and backslashes escaped by a backslash.
-_BONE_PATH = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]\.(\w+)')
+_BONE = r'pose\.bones\["((?:[^"\\]|\\.)*)"\]'
+_BONE_PATH = re.compile(rf"{_BONE}\.(\w+)")
+_PATH_IN_BONE = re.compile(rf"{_BONE}\.?(\w*)")
 
 _SPACE_PATH = re.compile(
     rf'(pose\.bones\["(?:[^"\\]|\\.)*"\])\.constraints\["{SPACE}(?:[^"\\]|\\.)*"\]\.influence'
@@ -31,6 +33,17 @@ def bone_of_path(path: str) -> tuple[str, str] | None:
     if match is None:
         return None
     return bpy.utils.unescape_identifier(match[1]), match[2]
+
+
+@lru_cache(maxsize=16384)
+def split_bone_path(path: str) -> tuple[str, str]:
+    """Return the bone of any data path and the name of its property there.
+
+    Paths to settings of constraints have the name ``constraints``, those to custom properties an
+    empty name. Paths outside of bones have no bone: two empty names.
+    """
+    match = _PATH_IN_BONE.match(path)
+    return ("", "") if match is None else (bpy.utils.unescape_identifier(match[1]), match[2])
 
 
 def curves(owner: bpy.types.ID) -> Iterable[bpy.types.FCurve]:

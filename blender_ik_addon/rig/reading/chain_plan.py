@@ -320,7 +320,7 @@ def check(
             below=below,
             above=above,
         )
-    moved_by.add_chain(armature_object, root)
+    moved_by.add_chain(armature_object, root, {*names, skeleton.names[plan.tip]})
     return moved_by.freeze()
 
 

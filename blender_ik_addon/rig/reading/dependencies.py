@@ -1,4 +1,4 @@
-"""Bones that move a chain: through parents, bone parents, constraints and drivers."""
+"""Bones that move a chain: through parents, constraints, drivers and deformed objects."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import bpy
 
+from .animation import split_bone_path
+from .channels import CHANNEL_SIZES
 from .refusals import RigError
 from .spec import Anchor
 
@@ -31,6 +33,22 @@ TARGETS = (
     ("space_object", "space_subtarget"),
 )
 """Properties of constraints for the objects that they read, and the bones of these."""
+
+ON_GEOMETRY = ("SHRINKWRAP", "FOLLOW_PATH", "CLAMP_TO", "SPLINE_IK", "GEOMETRY_ATTRIBUTE")
+"""Types of constraints that read the vertices or curve points of their targets."""
+
+DEFORMERS = (
+    ("object", "subtarget"),
+    ("target", ""),
+    ("object_from", "bone_from"),
+    ("object_to", "bone_to"),
+    ("texture_coords_object", "texture_coords_bone"),
+    *((name, "") for name in ("auxiliary_target", "mirror_object", "offset_object", "origin")),
+)
+"""The same of modifiers."""
+
+PLACES = ("head", "tail", "matrix")
+"""Properties of a pose bone that bones above and constraints change, as its channels do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +79,9 @@ class Dependencies:
         owners: Session uids of the objects on the way.
         has_constraints: Whether constraints were met. On a mute Blender lists only their owner.
         tied_points: Bones that constraints move as well as parents do, and such chain roots.
-        use_drivers: Whether drivers count. Drivers of an object count for all of its bones: right
-            for an order, but too much to call two chains a ring.
+        use_drivers: Whether drivers and deformation count. Drivers of an object's own settings
+            count for all of its chains, and all bones of a skin for each of its vertices: right for
+            an order, but too much to call two chains a ring.
     """
 
     points: set[Point] = field(default_factory=set)
@@ -71,7 +90,9 @@ class Dependencies:
     tied_points: set[Point] = field(default_factory=set)
     use_drivers: bool = True
     _anchor_points: frozenset[Point] = frozenset()
-    _seen: set[int] = field(default_factory=set)
+    _seen: set[int | Point] = field(default_factory=set)
+    _deformed: list[bpy.types.Object] = field(default_factory=list)
+    _drivers: dict[int, dict[str, list[bpy.types.FCurve]]] = field(default_factory=dict)
     _pulls: dict[int, dict[str, list[Pull]]] = field(default_factory=dict)
 
     def freeze(self) -> MovedBy:
@@ -84,16 +105,22 @@ class Dependencies:
         """Add what moves a target or pole."""
         self._add_object(anchor.object, anchor.bone)
 
-    def add_chain(self, armature_object: bpy.types.Object, root: str) -> None:
+    def add_chain(
+        self, armature_object: bpy.types.Object, root: str, driven: Iterable[str] = ()
+    ) -> None:
         """Add what moves a chain: constraints of its root, bones above, and what moves these.
 
-        Add its anchors before.
+        Add its anchors before. Only now does count what deforms the objects that these are on: a
+        chain may move another part of such an object than its target is on.
 
         Args:
             armature_object: The chain's object.
             root: Name of the chain's first bone.
+            driven: Names of the bones whose drivers count.
         """
         self._anchor_points = frozenset(self.points)
+        self._add_deformation()
+        self.tied_points |= self.points - self._anchor_points
         first = armature_object.pose.bones.get(root)
         if first is not None:
             if first.constraints:
@@ -103,7 +130,8 @@ class Dependencies:
         self.owners.add(armature_object.session_uid)
         self._add_object(armature_object.parent, armature_object.parent_bone)
         self._add_constraints(armature_object.constraints)
-        self._add_drivers(armature_object)
+        self._add_drivers(armature_object, ("", *driven))
+        self._add_deformation()
 
     def _add_object(self, owner: bpy.types.Object | None, bone: str) -> None:
         while owner is not None:
@@ -116,7 +144,10 @@ class Dependencies:
             self.owners.add(uid)
             self._add_constraints(owner.constraints)
             self._add_drivers(owner)
-            owner, bone = owner.parent, owner.parent_bone
+            parent, bone = owner.parent, owner.parent_bone
+            if parent is not None and _is_on_geometry(owner, parent):
+                self._deformed.append(parent)
+            owner = parent
 
     def _add_bone(self, owner: bpy.types.Object, bone: str) -> None:
         # An armature object has no pose before its first evaluation.
@@ -125,14 +156,16 @@ class Dependencies:
         self.owners.add(uid)
         while pose_bone is not None:
             point = (uid, pose_bone.name)
-            if point in self.points:
+            if point in self._seen:
                 return
+            self._seen.add(point)
             self.points.add(point)
             pulls = self._find_pulls(owner).get(pose_bone.name, ())
             if pose_bone.constraints or pulls:
                 self.tied_points.add(point)
             self._add_constraints(pose_bone.constraints)
             self._add_constraints(pull.constraint for pull in pulls)
+            self._add_drivers(owner, [pose_bone.name, *(pull.below for pull in pulls)])
             pose_bone = pose_bone.parent
 
     def find_pull_on_both(
@@ -182,17 +215,94 @@ class Dependencies:
                 continue
             # The Armature constraint has a list of targets, all others have one or none.
             for holder in (constraint, *getattr(constraint, "targets", ())):
-                for target, bone in TARGETS:
-                    self._add_object(getattr(holder, target, None), getattr(holder, bone, ""))
+                for name, bone_name in TARGETS:
+                    target, bone = getattr(holder, name, None), getattr(holder, bone_name, "")
+                    self._add_object(target, bone)
+                    # The bone of a mesh or lattice is a vertex group.
+                    if target is not None and (bone or constraint.type in ON_GEOMETRY):
+                        self._deformed.append(target)
 
-    def _add_drivers(self, owner: bpy.types.Object) -> None:
-        data = owner.animation_data if self.use_drivers else None
-        for curve in data.drivers if data is not None else ():
+    def _add_deformation(self) -> None:
+        """Add what moves the vertices and curve points that things are on."""
+        while self._deformed and self.use_drivers:
+            owner = self._deformed.pop()
+            data, place = owner.data, (owner.session_uid, "")
+            if data is None or owner.type == "ARMATURE" or place in self._seen:
+                continue
+            self._seen.add(place)
+            for animated in (data, getattr(data, "shape_keys", None)):
+                if animated is not None:
+                    self._add_drivers(animated, [*self._find_drivers(animated)])
+            for modifier in owner.modifiers:
+                for name, bone in DEFORMERS:
+                    self._add_deformer(getattr(modifier, name, None), getattr(modifier, bone, ""))
+                if modifier.type == "ARMATURE":
+                    self._add_skin(owner, modifier.object, is_whole=modifier.use_bone_envelopes)
+            if owner.parent_type == "ARMATURE":
+                self._add_skin(owner, owner.parent)
+
+    def _add_deformer(self, deformer: bpy.types.Object | None, bone: str) -> None:
+        if deformer is not None:
+            self._add_object(deformer, bone)
+            self._deformed.append(deformer)
+
+    def _add_skin(
+        self, skin: bpy.types.Object, rig: bpy.types.Object | None, *, is_whole: bool = False
+    ) -> None:
+        """Add the bones that move a skin: those with vertex groups, or all."""
+        self._add_object(rig, "")
+        if rig is not None and rig.pose is not None:
+            for bone in rig.pose.bones if is_whole else skin.vertex_groups:
+                self._add_bone(rig, bone.name)
+
+    def _add_drivers(self, owner: bpy.types.ID, names: Iterable[str] = ("",)) -> None:
+        """Add what drivers read, once: those of bones of an object, or of properties of other data.
+
+        The settings of an object itself have an empty name.
+        """
+        drivers = self._find_drivers(owner)
+        for curve in [curve for name in names for curve in drivers.pop(name, ())]:
             self.has_constraints = True
+            self.owners.add(owner.session_uid)
             for variable in curve.driver.variables if not curve.mute else ():
                 for source in variable.targets:
-                    if isinstance(source.id, bpy.types.Object):
+                    if variable.type == "SINGLE_PROP" and source.id is not None:
+                        self._add_property(source.id, source.data_path)
+                    elif isinstance(source.id, bpy.types.Object):
                         self._add_object(source.id, source.bone_target)
+
+    def _add_property(self, owner: bpy.types.ID, path: str) -> None:
+        """Add what moves a property that a driver reads."""
+        if not isinstance(owner, bpy.types.Object):
+            drivers = self._find_drivers(owner)
+            self._add_drivers(owner, [name for name in drivers if path.startswith(name)])
+            return
+        bone, name = split_bone_path(path)
+        self._add_object(owner, bone if name in PLACES else "")
+        if bone:
+            self._add_drivers(owner, (bone,))
+        if name in CHANNEL_SIZES:
+            # Whoever writes the channel: bones above do not change it.
+            self.points.add((owner.session_uid, bone))
+
+    def _find_drivers(self, owner: bpy.types.ID) -> dict[str, list[bpy.types.FCurve]]:
+        """Return the drivers that are not added yet, by the names of ``_add_drivers``."""
+        uid = owner.session_uid
+        if uid not in self._drivers:
+            drivers = self._drivers[uid] = {}
+            data = getattr(owner, "animation_data", None) if self.use_drivers else None
+            is_object = isinstance(owner, bpy.types.Object)
+            for curve in data.drivers if data is not None else ():
+                path = curve.data_path
+                name = split_bone_path(path)[0] if is_object else path
+                drivers.setdefault(name, []).append(curve)
+        return self._drivers[uid]
+
+
+def _is_on_geometry(child: bpy.types.Object, parent: bpy.types.Object) -> bool:
+    """Return whether a child moves with vertices of its parent, or follows its path."""
+    has_path = parent.type == "CURVE" and parent.data.use_path
+    return has_path or child.parent_type in ("VERTEX", "VERTEX_3")
 
 
 @dataclass(frozen=True, slots=True)
