@@ -192,8 +192,8 @@ class DragMemory(ChainMemory):
     def _home(self, row: int, moment: Moment) -> Array:
         """Return the location channels of a root without the chain, shape (3,)."""
         state, known = self._states[row], self._homes.get(row)
-        key = (state.version, moment.frame)
+        key = (state.version, moment.animation_frame)
         if known is None or known[0] != key:
-            location = state.without(self._live_chains[row], moment.frame, "location")
+            location = state.without(self._live_chains[row], key[1], "location")
             known = self._homes[row] = key, location[0]
         return known[1]

@@ -66,4 +66,4 @@ class RevertedPoses:
                 state.posed_by_hand[driven.bones.tobytes()] = note
         self._keys.clear()
         for state in self._states if moment.is_auto_keying and not moment.is_new else ():
-            self._keys[state.uid] = frozenset(rotation_keys(state.object, moment.frame))
+            self._keys[state.uid] = frozenset(rotation_keys(state.object, moment.animation_frame))

@@ -26,7 +26,7 @@ class Memento(Generic[State]):
 
     Attributes:
         skeleton: Skeleton of the driven bones.
-        frame: Frame with subframe.
+        frame: Frame of the scene, with subframe.
         state: The remembered state.
     """
 

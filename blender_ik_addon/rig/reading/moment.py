@@ -12,8 +12,9 @@ class Moment(NamedTuple):
     """Moment of an update.
 
     Attributes:
-        frame: Frame with subframe.
-        seconds: Duration of one frame.
+        frame: Frame of the scene, with subframe.
+        animation_frame: Frame at which curves are evaluated: with Time Stretching another one.
+        seconds: Duration of one frame in the time of the animation, which Time Stretching slows.
         first: Frame at which the scene starts.
         is_new: Whether Blender has just gone to this frame.
         is_auto_keying: Whether Blender keys the poses of the user.
@@ -23,6 +24,7 @@ class Moment(NamedTuple):
     """
 
     frame: float
+    animation_frame: float
     seconds: float
     first: float
     is_new: bool
@@ -38,7 +40,10 @@ def moment_of(
     scene = update.scene
     render = scene.render
     first = scene.frame_preview_start if scene.use_preview_range else scene.frame_start
-    seconds = render.fps_base / render.fps
+    frame = scene.frame_current + scene.frame_subframe
+    seconds = render.fps_base / render.fps * render.frame_map_old / render.frame_map_new
     is_auto_keying = scene.tool_settings.use_keyframe_insert_auto
     is_new = update.is_new_frame
-    return Moment(update.frame, seconds, first, is_new, is_auto_keying, is_first, restored_uids)
+    return Moment(
+        frame, update.frame, seconds, first, is_new, is_auto_keying, is_first, restored_uids
+    )

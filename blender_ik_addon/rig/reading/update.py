@@ -66,7 +66,7 @@ class Update:
 
     @cached_property
     def frame(self) -> float:
-        """The frame, with subframe."""
+        """The frame at which curves are evaluated, with subframe; Time Stretching maps to it."""
         return self.scene.frame_current_final
 
     @cached_property

@@ -110,6 +110,26 @@ def test_frames_evaluated_ahead_for_motion_blur_do_not_change_the_motion():
     np.testing.assert_allclose(np.array(blurred), plain, atol=0.01 * REACH)
 
 
+@pytest.mark.parametrize("is_gradual", [False, True])
+def test_time_stretching_shows_the_same_motion_slowly_and_starts_it_once(is_gradual):
+    first, last = 5, 20
+    ob, target = make_tail()
+    for curve in rigs.curves_of(target):
+        for point in curve.keyframe_points:
+            point.interpolation = "LINEAR"
+    if is_gradual:
+        chain = ob.chain_ik.chains[0]
+        chain.solver, chain.force.use_gradual, chain.force.ease = "FORCE", True, 0.3
+    scene = bpy.context.scene
+    scene.frame_start = first
+    rigs.go_to(last)
+    plain = play(ob, range(first, last + 1))
+    scene.frame_start, scene.render.frame_map_new = 2 * first, 200
+    slow = play(ob, range(2 * first, 2 * last + 1))
+    np.testing.assert_allclose(slow[::2], plain, atol=0.02 * REACH)
+    np.testing.assert_array_equal(play(ob, range(2 * first, 2 * last + 1)), slow)
+
+
 def test_frames_without_any_movement_are_not_a_jump():
     ob, target = make_tail(is_still=True)
     for place in (swim(8), swim(16)):
