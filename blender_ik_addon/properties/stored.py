@@ -8,6 +8,7 @@ import bpy
 
 from ..core import IKError
 from ..rig.live import live
+from ..rig.live.source import Source
 from ..rig.planning.animated_pose import AnimatedPose
 from ..rig.planning.planned_rig import Specs
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
@@ -275,4 +276,4 @@ def _store_bones(
     return stored
 
 
-SOURCE = live.Source(prepare, live_specs, _store_bones)
+SOURCE = Source(prepare, live_specs, _store_bones)

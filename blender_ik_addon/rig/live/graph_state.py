@@ -17,6 +17,7 @@ from ..planning.order import Group, PlannedChain, are_planned_alike, find_levels
 from ..planning.planned_rig import Specs
 from ..planning.written_locations import located_bones
 from ..reading.channels import Pose
+from ..reading.dependencies import points_of_settings
 from ..reading.refusals import Refused, listed
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
@@ -48,6 +49,11 @@ class Level:
     carry: Carry | None = None
     is_carried: bool = False
 
+    @property
+    def states(self) -> list[RigState]:
+        """The armature objects of its chains, each once or more often."""
+        return [state for batch in self.batches for state in batch.states]
+
 
 @dataclass
 class GraphState:
@@ -66,6 +72,7 @@ class GraphState:
         reverted_bones: By armature object and index, names of bones that the user has posed at this
             frame and a refused chain has reverted; no entry before a chain's first rest.
         has_solved: Whether an update has solved its chains.
+        driven_rigs: Armature objects with settings of chains that bones of these chains drive.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
@@ -78,6 +85,7 @@ class GraphState:
     resting: tuple[RestingChain, ...] = ()
     reverted_bones: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     has_solved: bool = False
+    driven_rigs: tuple[RigState, ...] = ()
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
     _anchor_uids: frozenset[int] = frozenset()
     _rigs_with_own_anchors: tuple[RigState, ...] = ()
@@ -203,6 +211,10 @@ class GraphState:
             self._anchor_uids = frozenset(anchor.object.session_uid for anchor in anchors)
             self._depends_on_time = any(chain.spec.depends_on_time for chain in chains)
             self.relation_owners = _find_relation_owners(chains)
+            moved = {point for chain in chains for point in chain.points()}
+            self.driven_rigs = tuple(
+                [state for state in rigs if not points_of_settings(state.object).isdisjoint(moved)]
+            )
         self._fill_levels(placed)
 
     def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import bpy
-import numpy as np
 
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange, note
@@ -16,9 +15,7 @@ from ..batches.rig_state import RigState, update_bases
 from ..batches.solve_results import SolveSummary
 from ..planning.animated_pose import AnimatedPose
 from ..planning.live_chain import LiveChain
-from ..planning.planned_rig import Specs, Store
 from ..posing.outcome import Outcome
-from ..reading.channels import CHANNEL_SIZES, read_floats
 from ..reading.moment import Moment, moment_of
 from ..reading.refusals import Refused
 from ..reading.skeleton import Skeleton
@@ -28,7 +25,8 @@ from ..reading.world import WorldMatrices
 from ..trees.driven import Driven
 from .graph_state import GraphState, Level
 from .replaced_values import ReplacedValues
-from .writer import LastWrite, write_pose
+from .source import Source, has_idle_chains, read_driven, read_poses_again
+from .writer import LastWrite, has_write, write_pose
 
 _LOG = logging.getLogger(__name__)
 
@@ -156,22 +154,6 @@ class Memory:
 memory = Memory()
 
 
-@dataclass(frozen=True)
-class Source:
-    """Functions that read and store settings of live chains, which are a layer above this one.
-
-    Attributes:
-        prepare: Called before an object is read: stores poses of chains, restores those of muted
-            ones, gives hidden targets an anchor. Returns whether to evaluate the graph again.
-        read_specs: Returns the settings of the live chains of an object by index.
-        store: Stores the pose of a chain that has new bones, and returns it.
-    """
-
-    prepare: Callable[[bpy.types.Object, Update], bool]
-    read_specs: Callable[[bpy.types.Object, Update], Specs]
-    store: Store
-
-
 def update_chains(update: Update, source: Source) -> None:
     """Solve and write the chains of a scene's armature objects, level by level."""
     memory.note_flushing(update)
@@ -194,11 +176,11 @@ def update_chains(update: Update, source: Source) -> None:
         has_evaluated = _read_rigs(graph, update, source, changed)
     if not update.is_new_frame:
         _follow_other_view_layers(graph, update)
-    changed_lists = _solve_levels(graph, update, None if has_evaluated else world)
+    changed_lists = _solve_levels(graph, update, source, None if has_evaluated else world)
     if changed_lists:
         # A script has changed their lists of chains, and Blender does not report that.
-        _read_rigs(graph, update, source, changed_lists)
-        _solve_levels(graph, update, None)
+        _read_rigs(graph, update, source, frozenset(changed_lists))
+        _solve_levels(graph, update, source, None)
     graph.has_solved = True
     memory.replaced.note_after(update.copied_armatures)
     memory.restored_uids.clear()
@@ -224,20 +206,49 @@ def _follow_other_view_layers(graph: GraphState, update: Update) -> None:
                 batch.request_solve(uids)
 
 
-def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None) -> frozenset[int]:
-    """Solve and write level by level.
+def _solve_levels(
+    graph: GraphState, update: Update, source: Source, world: WorldMatrices | None
+) -> set[int]:
+    """Solve and write level by level; begin again if solved bones change settings of chains.
+
+    Chains whose inputs stay are solved only in the first pass. Bones and settings that drive each
+    other may never come to rest: there are at most as many more passes as levels.
 
     Args:
         graph: State of the dependency graph.
         update: The update, with its dependency graph.
+        source: The functions that read settings.
         world: World matrices of the graph's last evaluation; None to read them.
 
     Returns:
         Session uids of armature objects that were not written: their lists of chains have changed.
     """
+    written, changed_lists, passes = set[int](), set[int](), 0
+
+    def has_changed_settings() -> bool:
+        if passes >= len(graph.levels) or not graph.driven_rigs:
+            return False
+        return read_driven(graph.driven_rigs, update, source, graph.skeletons)
+
+    while _solve_pass(graph, update, world, written, changed_lists, has_changed_settings):
+        _assemble(graph, update)
+        passes, world = passes + 1, None
+    return changed_lists
+
+
+def _solve_pass(
+    graph: GraphState,
+    update: Update,
+    world: WorldMatrices | None,
+    written: set[int],
+    changed_lists: set[int],
+    has_changed_settings: Callable[[], bool],
+) -> bool:
+    """Solve and write level by level; return whether settings have changed meanwhile.
+
+    Session uids of written armature objects are added to ``written``, others to ``changed_lists``.
+    """
     unwritten: dict[int, list[ChannelChange]] = {}
-    written: set[int] = set()
-    changed_lists = frozenset[int]()
     moment = moment_of(update, is_first=not graph.has_solved, restored_uids=memory.restored_uids)
     for chain in graph.resting:
         changes = chain.changes(update.frame)
@@ -249,8 +260,9 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
             # This level depends on bones that have just moved.
             changed_lists |= _write(unwritten, update, written)
             update.evaluate_again()
-            has_shape_change = _read_poses_again(level, update)
-            world = None
+            if has_changed_settings():
+                return True
+            has_shape_change, world = read_poses_again(level.states, update), None
         if level.carry is not None:
             has_shape_change |= level.carry.update(has_written=bool(unwritten or written))
         if has_shape_change:
@@ -259,7 +271,12 @@ def _solve_levels(graph: GraphState, update: Update, world: WorldMatrices | None
             level = graph.levels[number]
         world = world or _read_world(graph, update)
         _note_changes(_solve_level(level, moment, world), unwritten)
-    return changed_lists | _write(unwritten, update, written)
+    changed_lists |= _write(unwritten, update, written)
+    if not (written and any(map(has_idle_chains, graph.driven_rigs))):
+        return False
+    # An idle chain is on no level until its mute or influence changes.
+    update.evaluate_again()
+    return has_changed_settings()
 
 
 def _note_changes(
@@ -277,7 +294,11 @@ def _note_reverted(
     """Note bones of a refused chain that it reverts from a pose of the user, also in its error."""
     state, index = chain.state, chain.live_chain.index
     is_ours = update.is_new_frame or state.uid in memory.restored_uids
-    graph.note_reverted(chain, changes, is_by_user=not (is_ours or _has_last_write(state)))
+    graph.note_reverted(
+        chain,
+        changes,
+        is_by_user=not (is_ours or has_write(state.object, memory.last_writes.get(state.uid))),
+    )
     outcomes = memory.outcomes.get(update.key, {}).get(state.uid, {})
     if index in outcomes:
         outcomes[index] = graph.refusal((state.uid, index))
@@ -304,7 +325,7 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, changed: froze
         same = state if state is not None and state.chain_names == names else None
         # Blender does not list hidden objects.
         if same is not None and uid not in changed:
-            if not update.has_new_relations or _is_posable(candidate, update):
+            if not update.has_new_relations or update.can_pose(candidate):
                 present[uid] = same
                 continue
         if names:
@@ -312,14 +333,14 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, changed: froze
         if same is not None:
             is_posed_alone = uid in posed_by_frame and uid not in memory.restored_uids
             keyed = same.keys_of_pose(update) if is_posed_alone else None
-            if keyed is not None and _is_posable(candidate, update):
+            if keyed is not None and update.can_pose(candidate):
                 present[uid] = same
                 posed.append((same, keyed))
                 continue
         if not names and state is None and uid not in memory.followed:
             continue
         has_prepared |= source.prepare(candidate, update)
-        if names and _is_posable(candidate, update):
+        if names and update.can_pose(candidate):
             state = state or RigState(candidate, uid, memory.animated_pose(update.key, uid))
             state.object = candidate
             present[uid] = state
@@ -355,42 +376,16 @@ def follow_animation(update: Update) -> None:
             memory.animated_pose(update.key, owner.session_uid).refresh(owner, update)
 
 
-def _is_posable(candidate: bpy.types.Object, update: Update) -> bool:
-    armature = candidate.data
-    # While an armature is edited, all objects that share it show its rest pose.
-    is_posed = armature.pose_position == "POSE" and not armature.is_editmode
-    is_posed = is_posed and candidate.pose is not None
-    return is_posed and candidate.evaluated_get(update.depsgraph).is_evaluated
-
-
-def _read_poses_again(level: Level, update: Update) -> bool:
-    states = {state.uid: state for batch in level.batches for state in batch.states}.values()
-    for state in states:
-        state.read_pose(update)
-    return update_bases([*states])
-
-
 def _solve_level(level: Level, moment: Moment, world: WorldMatrices) -> list[ChannelChange]:
     """Solve the chains of a level; return channels that differ from the solutions."""
     changes: list[ChannelChange] = []
 
     def is_foreign(state: RigState) -> bool:
-        return not moment.is_new and _has_last_write(state)
+        return not moment.is_new and has_write(state.object, memory.last_writes.get(state.uid))
 
     for batch in level.batches:
         changes += batch.changes(world, moment, is_foreign)
     return changes
-
-
-def _has_last_write(state: RigState) -> bool:
-    last = memory.last_writes.get(state.uid)
-    if last is None:
-        return False
-    bones = state.object.pose.bones
-    return all(
-        np.array_equal(read_floats(bones, name, CHANNEL_SIZES[name]), values)
-        for name, values in last[1].items()
-    )
 
 
 def _write(

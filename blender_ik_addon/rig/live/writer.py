@@ -10,6 +10,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..batches.changes import CHANNEL_KINDS, ChannelChange
 from ..reading.channels import (
+    CHANNEL_SIZES,
     PROPERTY_SIZES,
     Channels,
     Integers,
@@ -27,6 +28,17 @@ BulkChannels = dict[str, Channels]
 """Values of all bones, shape (n * size,), by property."""
 LastWrite = tuple[GraphKey, BulkChannels]
 """Key of the graph that wrote last to an armature object, and the values of all bones after it."""
+
+
+def has_write(armature_object: bpy.types.Object, last: LastWrite | None) -> bool:
+    """Return whether an original object still has the values of its last write."""
+    if last is None:
+        return False
+    bones = armature_object.pose.bones
+    return all(
+        np.array_equal(read_floats(bones, name, CHANNEL_SIZES[name]), values)
+        for name, values in last[1].items()
+    )
 
 
 def write_rotation(

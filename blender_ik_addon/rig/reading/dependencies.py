@@ -47,6 +47,9 @@ DEFORMERS = (
 )
 """The same of modifiers."""
 
+SETTINGS = "chain_ik."
+"""Beginning of the data paths of an object's chains."""
+
 PLACES = ("head", "tail", "matrix")
 """Properties of a pose bone that bones above and constraints change, as its channels do."""
 
@@ -130,8 +133,13 @@ class Dependencies:
         self.owners.add(armature_object.session_uid)
         self._add_object(armature_object.parent, armature_object.parent_bone)
         self._add_constraints(armature_object.constraints)
+        self.add_settings(armature_object)
         self._add_drivers(armature_object, ("", *driven))
         self._add_deformation()
+
+    def add_settings(self, armature_object: bpy.types.Object) -> None:
+        """Add what drives the settings of an object's chains."""
+        self._add_drivers(armature_object, (SETTINGS,))
 
     def _add_object(self, owner: bpy.types.Object | None, bone: str) -> None:
         while owner is not None:
@@ -258,7 +266,7 @@ class Dependencies:
     def _add_drivers(self, owner: bpy.types.ID, names: Iterable[str] = ("",)) -> None:
         """Add what drivers read, once: those of bones of an object, or of properties of other data.
 
-        The settings of an object itself have an empty name.
+        Those of chains have the name ``SETTINGS``, and those of the object itself an empty name.
         """
         drivers = self._find_drivers(owner)
         for curve in [curve for name in names for curve in drivers.pop(name, ())]:
@@ -295,8 +303,18 @@ class Dependencies:
             for curve in data.drivers if data is not None else ():
                 path = curve.data_path
                 name = split_bone_path(path)[0] if is_object else path
+                if is_object and path.startswith(SETTINGS):
+                    name = SETTINGS
                 drivers.setdefault(name, []).append(curve)
         return self._drivers[uid]
+
+
+def points_of_settings(armature_object: bpy.types.Object) -> set[Point]:
+    """Return the bones that drive settings of an object's chains."""
+    relations, data = Dependencies(), armature_object.animation_data
+    if data is not None and data.drivers:
+        relations.add_settings(armature_object)
+    return relations.points
 
 
 def _is_on_geometry(child: bpy.types.Object, parent: bpy.types.Object) -> bool:

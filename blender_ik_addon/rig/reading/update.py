@@ -178,6 +178,14 @@ class Update:
         """Session uids of objects that are evaluated in every view layer, viewport and render."""
         return shown_everywhere()
 
+    def can_pose(self, armature_object: bpy.types.Object) -> bool:
+        """Return whether the graph evaluates the pose of an armature object, and shows it."""
+        armature = armature_object.data
+        # While an armature is edited, all objects that share it show its rest pose.
+        is_posed = armature.pose_position == "POSE" and not armature.is_editmode
+        is_posed = is_posed and armature_object.pose is not None
+        return is_posed and armature_object.evaluated_get(self.depsgraph).is_evaluated
+
     def ask_for_view_layers(self) -> None:
         """Make Blender report changes in view layers of the scene that were never shown.
 
