@@ -29,7 +29,7 @@ from .chain_memory import BatchUpdate, ChainMemory, DragMemory, EasingMemory
 from .changes import ChannelChange
 from .followed_anchors import Anchors
 from .isolated_failures import solve_rows
-from .present_starts import PresentStarts
+from .present_starts import MAX_REPEATS, PresentStarts
 from .reverted_poses import RevertedPoses
 from .rig_state import RigState
 from .solve_results import SolveResults, SolveSummary
@@ -52,6 +52,8 @@ class ChainBatch:
         errors: Error message of a chain, by row.
         is_even: Whether the chains or trees are rigid and their bases keep their shape.
         depends_on_time: Whether the chains ease or are dragged.
+        max_repeats: How often chains that start from their present pose are solved again from
+            their results, until they stay.
     """
 
     def __init__(self, members: Members, *, is_even: bool) -> None:
@@ -61,7 +63,7 @@ class ChainBatch:
             members: The chains or trees.
             is_even: Whether all their bases keep their shape, and single chains are rigid.
         """
-        self._members, self.is_even = members, is_even
+        self._members, self.is_even, self.max_repeats = members, is_even, MAX_REPEATS
         self.driven = [tree for _, trees in members for _, tree in trees]
         self.live_chains = [chain for tree in self.driven for chain in tree.live_chains]
         self.states = [state for state, trees in members for _ in trees]
@@ -293,7 +295,7 @@ class ChainBatch:
             solved, memories = self._solve_and_remember(inputs)
         if starts is not None:
             if self._memory is None:
-                solved = starts.bring_to_rest(inputs, solved)
+                solved = starts.bring_to_rest(inputs, solved, self.max_repeats)
             starts.keep(rows, solved)
         self._channels[pick] = solved.channels
         self._results.store(rows, solved)

@@ -118,7 +118,7 @@ class PresentStarts:
         moving = np.flatnonzero(moves.any(axis=(1, 2)))
         return solved.put(moving, self._solve(inputs.take(moving))) if moving.size else solved
 
-    def bring_to_rest(self, inputs: SolveInputs, solved: Solved) -> Solved:
+    def bring_to_rest(self, inputs: SolveInputs, solved: Solved, max_repeats: int) -> Solved:
         """Solve chains that have not arrived from their results until they stay; return all.
 
         Otherwise they would move at the next update without a change, and after undo and loading.
@@ -128,7 +128,7 @@ class PresentStarts:
         """
         first, shares = solved, self._settings.shares[inputs.rows]
         rows, latest = np.arange(len(inputs.rows)), solved
-        for _ in range(MAX_REPEATS):
+        for _ in range(max_repeats):
             channels = latest.channels.astype(np.float32).astype(np.float64)
             moves = (np.abs(channels - inputs.present) > READ_NOISE)[:, self._is_current]
             is_off = (latest.status_codes != REACHED) | (latest.tip_gaps > MAX_TIP_GAP)

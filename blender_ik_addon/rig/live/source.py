@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import bpy
 
-from ..batches.rig_state import RigState, Specs, Store, update_bases
+from ..batches.rig_state import RigState, update_bases
+from ..planning.planned_rig import Specs, Store
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.update import Update
 

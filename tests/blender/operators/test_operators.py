@@ -239,6 +239,18 @@ def make_selection(
     return ob, target
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_solved_once_from_the_present_pose_a_chain_is_not_solved_again_from_its_result(solver):
+    """Live chains are, until they come to rest. At rest both starts are the same pose."""
+    poses = []
+    for use_rest_start in (False, True):
+        ob, target = rigs.make_rig(rigs.zigzag(4)), rigs.make_empty(location=(0.5, 0.6, 1.2))
+        selecting.select_bones(ob, names(1, 3), target)
+        selecting.press(solve, solver=solver, iterations=1, use_rest_start=use_rest_start)
+        poses.append([bone.tail[:] for bone in ob.pose.bones])
+    assert_positions_close(*poses)
+
+
 @pytest.mark.parametrize(
     ("solver", "mode"),
     [*(("NEWTON", mode) for mode in rigs.ROTATION_MODES), *((s, "XYZ") for s in SOLVERS)],
