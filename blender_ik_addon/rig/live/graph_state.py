@@ -10,7 +10,6 @@ from ..batches.batch_rigs import Members
 from ..batches.carry import Carry, can_carry
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange
-from ..batches.resting import RestingChain, find_resting
 from ..batches.rig_state import RigState, update_bases
 from ..planning.live_chain import LiveChain
 from ..planning.order import Group, PlannedChain, are_planned_alike, find_levels, find_moving_groups
@@ -26,6 +25,7 @@ from ..reading.world import ObjectRows
 from ..trees.driven import BatchKey
 from ..trees.shared_bones import group_chains
 from ..trees.uniting import unite_chains
+from .resting import RestingChain, find_resting
 from .writer import LastWrite
 
 LevelKey = tuple[int, bool, BatchKey]

@@ -10,7 +10,6 @@ import bpy
 
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange, note
-from ..batches.resting import RestingChain
 from ..batches.rig_state import RigState, update_bases
 from ..batches.solve_results import SolveSummary
 from ..planning.animated_pose import AnimatedPose
@@ -25,6 +24,7 @@ from ..reading.world import WorldMatrices
 from ..trees.driven import Driven
 from .graph_state import GraphState, Level
 from .replaced_values import ReplacedValues
+from .resting import RestingChain
 from .source import Source, has_idle_chains, read_driven, read_poses_again
 from .writer import LastWrite, has_write, write_pose
 

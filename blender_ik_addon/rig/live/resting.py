@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags
+from ..batches.changes import ChannelChange, ChannelKind
+from ..batches.rig_state import RigState
 from ..planning.live_chain import LiveChain
 from ..planning.written_locations import located_bones, scaled_bones
 from ..reading.channels import Channels
-from .changes import ChannelChange, ChannelKind
-from .rig_state import RigState
 
 
 @dataclass(frozen=True)
