@@ -117,7 +117,9 @@ def _drag_in_waves(drag: Drag, points: Array, goal: Array) -> Array:
     """Return many free chains after one end of each has been led straight to a goal.
 
     A segment takes a step after the one ahead. A segment at a step and the next one at the step
-    before are computed at once, so m steps take n + m rounds instead of n m.
+    before are computed at once, so m steps take n + m rounds instead of n m. With ``_drag_pose``
+    a hundred chains of 20 bones take twice as long for moves of a tenth of a bone, seven times for
+    moves of two bones; 12 chains of 200 bones 28 times.
     """
     order = -1 if drag.is_by_tip else 1
     ordered = np.ascontiguousarray(points[::order])
