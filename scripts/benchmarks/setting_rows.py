@@ -126,6 +126,14 @@ _LIMITS = (
             (" and pole", "", (20.0, 10.0, MAX_RATIO), {"targets": "of joints", "has_pole": True}),
         )
     ),
+    Setting(
+        "limits and rotation, half of the targets out of reach",
+        ALL,
+        {**NEWTON, **BY_HEAD},
+        rig=("balls",),
+        has_hand=True,
+        targets="beyond",
+    ),
 )
 
 
@@ -177,6 +185,15 @@ _FORCES = (
     ),
     Setting("FORCE, pole", FORCE_GOALS, FORCE, has_pole=True),
     Setting("FORCE, limits", FORCE_GOALS, FORCE, rig=("balls",), targets="of joints"),
+    Setting("FORCE, limits, held back", FORCE_GOALS, FORCE, rig=("balls",)),
+    Setting("FORCE, half of the targets out of reach", FORCE_GOALS, FORCE, targets="beyond"),
+    Setting(
+        "FORCE, rotation, half of the targets out of reach",
+        FORCE_GOALS,
+        {**FORCE, **ROTATED},
+        has_hand=True,
+        targets="beyond",
+    ),
 )
 FOLLOW = {"solver": "FOLLOW"}
 _TREES_AND_TAILS = (

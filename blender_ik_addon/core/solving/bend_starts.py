@@ -17,12 +17,13 @@ import numpy as np
 
 from ..algebra import arrays, matrices, quaternions, turns
 from ..algebra.arithmetic import ARRAYS, FLOATS, Array, Flags
-from ..algebra.arrays import MIN_LENGTH, cross, norm, reject
+from ..algebra.arrays import MIN_LENGTH, cross, dot, norm, reject
 from ..algebra.matrices import Matrix
 from ..algebra.nested import Rows, to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, smoothstep
 from ..kinematics import joint_limits, swing_twist
+from ..kinematics.aims import Tips
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import KinematicTree
@@ -206,14 +207,28 @@ def bend_as_free(run: BendStart, task: Task) -> Array:
     return _turn_bones(run.joints, run.turn, run.inner, bones)
 
 
-def lay_straight(tree: KinematicTree, state: State, target: Array) -> State:
-    """Return the states of chains whose bones all swing to the line to their targets (3, B)."""
-    posed = state.posed
-    segments, line = np.diff(posed.points, axis=0), target / np.maximum(norm(target), MIN_LENGTH)
+def lay_straight(tree: KinematicTree, state: State, line: Array, tips: Tips | None) -> State:
+    """Return the states of chains whose bones all swing to a line, unit vectors (3, B).
+
+    Then they twist about it, each bone by the same angle from its parent, so that the tip comes as
+    near to its goal rotation as a twist of the line allows.
+    """
+    segments = np.diff(state.posed.points, axis=0)
     lengths = norm(segments)[:, None]
     ways = np.where(lengths > MIN_LENGTH, segments / np.maximum(lengths, MIN_LENGTH), line)
-    bones = turns.between(ways, np.broadcast_to(line, ways.shape))
-    turned = _turn_bones(tree.joints, state.turn, arrays.invert(posed.turn_axes), bones)
+    straight = _move(tree, state, turns.between(ways, np.broadcast_to(line, ways.shape)))
+    if tips is None:
+        return straight
+    error = turns.from_vectors(tips.find_rotation_errors(straight.posed))[0]
+    twist = -2.0 * np.arctan2(dot(error[1:], line), error[0])
+    shares = np.linspace(0.0, 1.0, len(segments) + 1)[1:, None, None]
+    return _move(tree, straight, turns.from_vectors(shares * (twist * line)))
+
+
+def _move(tree: KinematicTree, state: State, bones: Array) -> State:
+    """Return the states of chains after each bone has turned by a rotation, (n, 4, B)."""
+    inner = arrays.invert(state.posed.turn_axes)
+    turned = _turn_bones(tree.joints, state.turn, inner, bones)
     return tree.clamp_state(turned, state.slide)
 
 

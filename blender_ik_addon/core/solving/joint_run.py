@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.arrays import norm
+from ..algebra.arrays import MIN_LENGTH, dot, norm
 from ..algebra.nested import Rows, are_all
-from ..kinematics.aims import Aims
+from ..kinematics.aims import Aims, Tips
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import State
 from ..kinematics.task import REACH_TOLERANCE
@@ -150,22 +150,39 @@ class Run(Rows):
         flags = self.is_open(state) if flags is None else flags
         if not flags.any():
             return state, used
-        state = self._straighten(state, flags)
+        state, is_straight = self._straighten(state, flags)
+        flags = flags & ~is_straight
         caps = np.where(flags, np.minimum(self.iterations, used + MAX_NEWTON_ITERATIONS), used)
         work = Work(self.tree, self.target, self.tolerance, caps)
         return iterate_states(NEWTON, work, state, used, np.full(len(used), FIRST_DAMPING))
 
-    def _straighten(self, state: State, flags: Flags) -> State:
-        """Return flagged chains whose targets are at full reach, straight where limits allow it.
+    def _straighten(
+        self, state: State, flags: Flags, tips: Tips | None = None
+    ) -> tuple[State, Flags]:
+        """Return flagged chains straight if their targets are at full reach and limits allow it.
 
         NEWTON halves what is left of a bend at each step there.
+
+        Args:
+            state: Present state of the joints.
+            flags: Chains to straighten, shape (B,).
+            tips: Goal rotations of tips, which straight chains twist to, or None.
+
+        Returns:
+            The states, and which are straight and twisted, shape (B,).
         """
-        is_at_reach = norm(self.target[:3]) >= self.tree.reach * (1.0 - REACH_TOLERANCE)
-        if not self.is_chain or not (flags & is_at_reach).any():
-            return state
-        straight = lay_straight(self.tree, state, self.target)
-        is_there = self.find_errors(straight) <= self.tolerance
-        return straight.choose(flags & is_at_reach & is_there, state)
+        distance = norm(self.target[:3])
+        flags = flags & (distance >= self.tree.reach * (1.0 - REACH_TOLERANCE))
+        if not self.is_chain or not flags.any():
+            return state, np.zeros_like(flags)
+        line = self.target / np.maximum(distance, MIN_LENGTH)
+        straight = lay_straight(self.tree, state, line, tips)
+        flags = flags & (self.find_errors(straight) <= self.tolerance)
+        if tips is not None:
+            # If limits stop a twist, others may go on where each joint turns by another angle.
+            rest = dot(tips.find_rotation_errors(straight.posed)[0], line)
+            flags = flags & (np.abs(rest) <= AIM_TOLERANCE)
+        return straight.choose(flags, state), flags
 
     def minimise_errors(
         self, state: State, used: Counts, flags: Flags | None = None, aims: Aims | None = None
@@ -217,12 +234,15 @@ class Run(Rows):
         target = np.concatenate((self.target, np.zeros((aims.row_count, len(used)))))
         damping = np.full(len(used), FIRST_DAMPING)
         is_unmet: Flags = np.ones(len(used), dtype=np.bool_)
+        is_straight = ~is_unmet
+        if aims.tips is not None and aims.poles is None:
+            state, is_straight = self._straighten(state, is_unmet, aims.tips)
         # The curvature of slides is not known.
         turns_tips = aims.tips is not None and tree.slide_axes is None
         method = TURNING if turns_tips else AIMING
         for weight, *most in zip(AIM_WEIGHTS, MAX_AIM_ITERATIONS, MAX_TIP_TURN_STEPS, strict=True):
             # A chain that has met all goals with one weight has met them with any.
-            is_aimed = is_unmet & (is_off_target | (weight == AIM_WEIGHTS[-1]))
+            is_aimed = is_unmet & ~is_straight & (is_off_target | (weight == AIM_WEIGHTS[-1]))
             aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
             tolerance = np.minimum(self.tolerance, AIM_TOLERANCE * weight * tree.reach)
             caps = np.where(is_aimed, np.minimum(self.iterations, used + most[0]), used)
@@ -236,7 +256,7 @@ class Run(Rows):
                 result, steps = compromise(aiming, state, *inputs, is_alone=self.is_alone)
                 state, used = result.choose(steps > 0, state), used + steps
                 is_unmet = norm(target - state.output[: len(target)]) > tolerance
-            if not is_unmet.any():
+            if not (is_unmet & ~is_straight).any():
                 break
         aimed, used = self.close(tree.restate(state), used)
         is_lost = self.is_open(aimed)

@@ -84,15 +84,15 @@ def test_straight_ahead_and_too_far_is_extended(solver):
 
 @pytest.mark.parametrize("solver", ITERATIVE)
 @pytest.mark.parametrize("axis", [X, Y, Z])
-def test_too_far_a_chain_that_turns_its_tip_is_straight_without_further_steps(solver, axis):
-    """Steps of NEWTON only halve the rest of a bend: they were sixty more."""
+def test_too_far_a_chain_that_turns_its_tip_is_straight_in_few_steps(solver, axis):
+    """Steps toward the rotation, and of NEWTON back to the line, were eighty."""
     rig = make_rig([(K.BALL, ((-40, 40),) * 3)] * 4)
     target = 7.0 * unit(np.array([0.1 * axis, 1.0, 0.1]))
     goal = core.Goal(target, tip_rotation_wxyz=about(axis, 0.8))
     solution = core.solve(rig.chain(), goal, core.SolveOptions(solver))
     assert solution.status is core.Status.EXTENDED
     assert solution.residual == pytest.approx(3.0, abs=1e-12)
-    assert solution.iterations <= 50
+    assert solution.iterations <= 25
 
 
 def test_joints_that_have_no_room_at_all_stay_where_they_are():
