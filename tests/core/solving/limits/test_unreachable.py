@@ -7,7 +7,7 @@ from blender_ik_addon import core
 from blender_ik_addon.core.model.status import LIMITED
 from tests.core.chains import ITERATIVE, SOLVERS, random_direction, unit
 from tests.core.equilibrium.energies import make_forces
-from tests.core.limited_rigs import RIGS, K, X, Y, Z, about, make_rig
+from tests.core.limited_rigs import RIGS, K, X, Y, Z, about, make_rig, multiply, quaternion
 from tests.helpers import angles_between, make_rng
 
 pytestmark = pytest.mark.slow
@@ -93,6 +93,11 @@ def test_too_far_a_chain_that_turns_its_tip_is_straight_in_few_steps(solver, axi
     assert solution.status is core.Status.EXTENDED
     assert solution.residual == pytest.approx(3.0, abs=1e-12)
     assert solution.iterations <= 25
+    tip = quaternion(rig.frames(solution.local_rotations_wxyz)[-1])
+    angles = np.linspace(-np.pi, np.pi, 721)[:, None]
+    twists = np.hstack((np.cos(0.5 * angles), np.sin(0.5 * angles) * unit(target)))
+    gaps = [angles_between(multiply(twist, tip), goal.tip_rotation_wxyz) for twist in twists]
+    assert solution.tip_gap <= np.min(gaps) + 1e-4
 
 
 def test_joints_that_have_no_room_at_all_stay_where_they_are():
