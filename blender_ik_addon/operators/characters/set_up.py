@@ -155,6 +155,6 @@ class POSE_OT_chain_ik_setup(ChainOperator):
             raise RigError(
                 "No limb of these kinds ({labels}) was found from bone names and parents: select"
                 " the bones of a limb in pose mode and press +.",
-                labels=joined(", ", kinds) or "none",
+                labels=joined(", ", kinds) or Message("none"),
             )
         return limbs

@@ -70,7 +70,9 @@ def make_body(
     body.root, body.use_body = hips, True
     pinned = [chain.name for chain in chains_of(owner) if chain.use_pin]
     return Message(
-        "Whole body under '{hips}', pinned: {pinned}", hips=hips, pinned=", ".join(pinned) or "none"
+        "Whole body under '{hips}', pinned: {pinned}",
+        hips=hips,
+        pinned=", ".join(pinned) or Message("none"),
     )
 
 

@@ -7,6 +7,7 @@ from typing import cast
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
+from ...core.model.message import Message
 from ...properties.chains import active_chain, owner_of
 from ...properties.controls.space_names import check_space_name, space_name, space_names
 from ...rig.controls.control_spaces import label
@@ -77,7 +78,7 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
         interpolation = new_interpolation(context)
         with preserve_frame(scene):
             key_space(control, space, frames, scene, interpolation)
-        name = self.space or "World"
+        name = self.space or Message("World")
         self.tell(
             "{control}: {name} from frame {frames} on",
             control=label(control),

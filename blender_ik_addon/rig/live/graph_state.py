@@ -72,7 +72,6 @@ class GraphState:
         reverted_bones: By armature object and index, names of bones that the user has posed at this
             frame and a refused chain has reverted; no entry before a chain's first rest.
         has_solved: Whether an update has solved its chains.
-        driven_rigs: Armature objects with settings of chains that bones of these chains drive.
     """
 
     rigs: dict[int, RigState] = field(default_factory=dict)
@@ -85,14 +84,19 @@ class GraphState:
     resting: tuple[RestingChain, ...] = ()
     reverted_bones: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     has_solved: bool = False
-    driven_rigs: tuple[RigState, ...] = ()
     _assembled: list[tuple[LiveChain, bool]] = field(default_factory=list)
     _anchor_uids: frozenset[int] = frozenset()
+    _driven_uids: frozenset[int] = frozenset()
     _rigs_with_own_anchors: tuple[RigState, ...] = ()
     _depends_on_time: bool = False
     _groups: tuple[Group, ...] = ()
     _reasons: dict[int, Message] = field(default_factory=dict)
     _group_levels: list[int] = field(default_factory=list)
+
+    @property
+    def driven_rigs(self) -> list[RigState]:
+        """The armature objects with settings of chains that bones of these chains drive."""
+        return [self.rigs[uid] for uid in self._driven_uids if uid in self.rigs]
 
     def read_single_rig(
         self, state: RigState, specs: Specs, update: Update, start_pose: Pose | None
@@ -212,9 +216,8 @@ class GraphState:
             self._depends_on_time = any(chain.spec.depends_on_time for chain in chains)
             self.relation_owners = _find_relation_owners(chains)
             moved = {point for chain in chains for point in chain.points()}
-            self.driven_rigs = tuple(
-                [state for state in rigs if not points_of_settings(state.object).isdisjoint(moved)]
-            )
+            driven = [rig for rig in rigs if not points_of_settings(rig.object).isdisjoint(moved)]
+            self._driven_uids = frozenset([rig.uid for rig in driven])
         self._fill_levels(placed)
 
     def _fill_levels(self, placed: list[tuple[RigState, int, bool]]) -> None:

@@ -79,7 +79,8 @@ class ReplacedValues:
 
     def give_back(self) -> None:
         """Write the replaced values to their objects, and tag these; skip removed objects."""
-        for replaced in self._by_uid.values():
+        # A copy, as in ``forget``.
+        for replaced in list(self._by_uid.values()):
             with suppress(ReferenceError):
                 replaced.give_back()
         self.clear()

@@ -30,6 +30,12 @@ def make_rig(setting: str) -> bpy.types.Object:
     chain.pole_target = pole
     target, _ = rigs.follow(ob, "Bone.1", SWING[1], chain_count=2)
     rigs.key(target, "location", SWING)
+    drive(chain, setting, ob)
+    return ob
+
+
+def drive(chain: bpy.types.PropertyGroup, setting: str, ob: bpy.types.Object) -> None:
+    """Let the turn of the first bone of a rig drive a setting of a chain."""
     driver = chain.driver_add(setting.split()[0]).driver
     driver.expression = SETTINGS[setting]
     variable = driver.variables.new()
@@ -37,7 +43,6 @@ def make_rig(setting: str) -> bpy.types.Object:
     (source,) = variable.targets
     source.id, source.bone_target = ob, "Bone.0"
     source.transform_type, source.transform_space = "ROT_X", "LOCAL_SPACE"
-    return ob
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -64,6 +69,26 @@ def test_a_setting_follows_while_the_target_of_the_chain_that_drives_it_is_dragg
         rigs.go_to(3)
         rigs.change(bpy.data.objects["Target"], location=SWING[frame])
         rigs.assert_same_pose(ob, expected)
+
+
+def test_a_rig_whose_only_chain_is_idle_is_read_as_it_is_now():
+    """In rest position its state is dropped, while the chains that are solved stay the same."""
+    ob, (arm, _) = rigs.make_rig(), rigs.make_arm((3.0, 0.0, 0.0), name="Arm")
+    target, _ = rigs.follow(ob, "Bone.1", SWING[1], chain_count=2)
+    rigs.key(target, "location", SWING)
+    (chain,) = arm.chain_ik.chains
+    drive(chain, "mute", ob)
+    played = {frame: rigs.pose(arm, rigs.go_to(frame)) for frame in FRAMES}
+    for frame in FRAMES:
+        rigs.go_to(frame)
+        if chain.mute:
+            break
+    assert chain.mute
+    for position in ("REST", "POSE"):
+        arm.data.pose_position = position
+        rigs.updated()
+    for frame, pose in played.items():
+        np.testing.assert_array_equal(rigs.pose(arm, rigs.go_to(frame)), pose, f"frame {frame}")
 
 
 def test_settings_that_no_solved_bone_drives_cost_no_evaluation(monkeypatch):
