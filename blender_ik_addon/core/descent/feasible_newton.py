@@ -71,9 +71,13 @@ PENALTY_FACTOR = 4.0
 # Springs may enter or leave their slack within a step: the step is computed at most this often.
 MAX_SPRING_PASSES = 2
 # Near full extension a descent may go round in a circle: out of the line, which saves energy, and
-# back, to restore the outputs. After so many steps without a saving it ends as soon as the first
-# point is restored, up to this share of the reach; after three times as many it ends anyway.
+# back, to restore the outputs. So it ends after so many steps without a saving, once the first
+# point is restored up to this share of the reach, or else after three times as many. With a third
+# of the steps, slow descents along curved valleys end too soon.
 MAX_IDLE_STEPS, RESTORED_SHARE = 10, 1e-7
+# It goes on if these steps have made headway after all: if they have saved this share of the energy
+# from one restored pose to the next, or have left less than this share of the violation.
+MIN_WINDOW_SAVING, MAX_VIOLATION_LEFT = 1e-5, 0.9
 # Share of finished rows at which they leave the arrays; up to the second count all rows stay.
 COMPACTION, MIN_COMPACTED = 0.4, 16
 
@@ -132,9 +136,8 @@ def minimise(
     used, count, width = np.zeros_like(caps), len(caps), len(target)
     active, place = make_empty(turn, width), np.zeros((count, 3)) if tree.topology.floats else None
     zero, inf = np.zeros(count), np.full(count, np.inf)
-    state = _DescentState(
-        turn, zero, inf, inf, inf, inf, used, used, active, place, turn, place, inf
-    )
+    steps = _IdleSteps(inf, np.zeros_like(caps), inf, inf)
+    state = _DescentState(turn, zero, inf, inf, inf, steps, used, active, place, turn, place, inf)
     while rows.size:
         problem = (tree, loads, target, slide, caps)
         start = state
@@ -162,6 +165,22 @@ def _find_equal(*arrays: Array | Counts) -> tuple[Counts, Counts]:
     return np.unique(equal, return_index=True)[1], equal
 
 
+class _IdleSteps(NamedTuple):
+    """The steps of B trees that have saved no energy.
+
+    Attributes:
+        lowest: Lowest energy of poses whose outputs were nearly held, shape (B,).
+        steps: Count of steps since then, shape (B,).
+        energy: Energy where the steps were last counted from zero, if outputs were restored there.
+        violation: Violation of the outputs there, shape (B,).
+    """
+
+    lowest: Array
+    steps: Counts
+    energy: Array
+    violation: Array
+
+
 class _DescentState(NamedTuple):
     """The state of a descent between two steps, chains first.
 
@@ -172,8 +191,7 @@ class _DescentState(NamedTuple):
         last_size: Size of the step before, as ``PlannedStep.size``, shape (B,).
         scale: Smallest value so far of the stiffness of the stiffest joint, shape (B,): forces on
             joints make them seem stiffer.
-        lowest: Lowest energy so far of poses whose outputs are nearly held, shape (B,).
-        idle: Count of steps since then, shape (B,).
+        idle: The steps without a saving.
         used: Count of steps, shape (B,).
         active: Active set of the step before.
         place: As ``PosedRows.place``.
@@ -187,8 +205,7 @@ class _DescentState(NamedTuple):
     radius: Array
     last_size: Array
     scale: Array
-    lowest: Array
-    idle: Counts
+    idle: _IdleSteps
     used: Counts
     active: ActiveSet
     place: Array | None
@@ -246,7 +263,7 @@ class _NewtonDescent:
 
     def run(self, start: _DescentState) -> tuple[Flags, _DescentState]:
         """Return which trees are not finished, and the state that they have reached."""
-        turn, shift, radius, last_size, scale, lowest, idle, used, active, place, *_ = start
+        turn, shift, radius, last_size, scale, idle, used, active, place, *_ = start
         first, first_place = start.first_turn, start.first_place
         here = self._evaluate(self._bones.pose(turn, place=place))
         is_open = (used < self._caps) & ~here.at.is_least
@@ -271,27 +288,32 @@ class _NewtonDescent:
             if self._has_held:
                 scale = np.minimum(scale, plan.step.scale)
                 is_open &= measure(plan.step.active.force) <= MAX_FORCE_RATIO * scale
-                lowest, idle, is_circling = self._count_idle_steps(here, lowest, idle)
+                idle, is_circling = self._count_idle_steps(here, idle)
                 is_open &= ~is_circling
             if self._settings.use_early_stop:
                 is_early = (shift < MAX_SHIFT_TO_HOLD) & (used < MAX_STEPS_TO_HOLD)
                 is_open &= is_early | (here.violation <= self._nearly_held)
         posed, energy = here.posed, here.at.total
-        end = posed.turn, shift, radius, last_size, scale, lowest, idle, used, active, posed.place
+        end = posed.turn, shift, radius, last_size, scale, idle, used, active, posed.place
         return is_open, _DescentState(*end, first, first_place, energy)
 
-    def _count_idle_steps(
-        self, here: _Iterate, lowest: Array, idle: Counts
-    ) -> tuple[Array, Counts, Flags]:
-        """Return the lowest energies with nearly held outputs, and the steps since then, (B,).
-
-        Also return which trees go round in a circle.
-        """
-        energy = np.where(here.violation <= self._nearly_held, here.at.total, np.inf)
-        idle = np.where(energy < lowest, 0, idle + 1)
+    def _count_idle_steps(self, here: _Iterate, idle: _IdleSteps) -> tuple[_IdleSteps, Flags]:
+        """Return the steps that have saved nothing, and which trees go round in a circle, (B,)."""
+        lowest, count, energy, violation = idle
+        total = np.where(here.violation <= self._nearly_held, here.at.total, np.inf)
+        count = np.where(total < lowest, 0, count + 1)
         is_restored = measure(here.residual[:, :3]) <= RESTORED_SHARE * self._bones.tree.reach
-        most = np.where(is_restored, MAX_IDLE_STEPS, 3 * MAX_IDLE_STEPS)
-        return np.minimum(lowest, energy), idle, (idle > most) & (not self._settings.is_strict)
+        is_over = count > np.where(is_restored, MAX_IDLE_STEPS, 3 * MAX_IDLE_STEPS)
+        has_saved = here.at.total < energy - MIN_WINDOW_SAVING * np.abs(here.at.total)
+        has_neared = here.violation < MAX_VIOLATION_LEFT * violation
+        goes_on = is_over & np.where(is_restored, has_saved, has_neared)
+        following = _IdleSteps(
+            np.where(goes_on, total, np.minimum(lowest, total)),
+            np.where(goes_on, 0, count),
+            np.where(goes_on & is_restored, here.at.total, energy),
+            np.where(goes_on, here.violation, violation),
+        )
+        return following, is_over & ~goes_on & (not self._settings.is_strict)
 
     def _evaluate(self, posed: PosedRows, output: Array | None = None) -> _Iterate:
         """Return poses with their energy and outputs; outputs are computed if None."""

@@ -23,11 +23,12 @@ from ..descent.descent_settings import DescentSettings, EnergyAtPose
 from ..descent.posed_rows import PosedRows
 from .potential_energy import EnergyRows, PotentialEnergy
 
-# Stiffness of the springs to targets, in multiples of all springs and weights, one descent after
-# the other. Soft springs make wide valleys, where steps are long, and end near the next minimum;
-# from the stiffest alone, steps creep along narrow valleys. If that has a tenth, effectors visibly
-# give way; with ten times more, many descents do not end.
-FIRST_PULLS, LAST_PULL = (1e2, 3e3), 1e5
+# Stiffness of the springs to targets, in multiples of all springs and weights. Ten times less, and
+# effectors visibly give way; ten times more, and in narrow valleys many descents do not end.
+PULL = 1e5
+# Softer springs of the first descents, about thirty times each: their valleys are wide, and steps
+# along them are long.
+SOFT_PULLS = 1e2, 3e3
 
 
 class PulledEnergyAtPose:
@@ -82,8 +83,6 @@ def pull_by(pull: float, rest_turn: float = 1e-6, stall_share: float = 1e-11) ->
     )
 
 
-PULLED = (
-    *(pull_by(pull, rest_turn=1e-3, stall_share=1e-5) for pull in FIRST_PULLS),
-    pull_by(LAST_PULL),
-)
-"""The settings of the descents, one after the other."""
+PULLED = pull_by(PULL)
+# These need not come to rest.
+SOFTLY_PULLED = tuple(pull_by(pull, rest_turn=1e-3, stall_share=1e-5) for pull in SOFT_PULLS)

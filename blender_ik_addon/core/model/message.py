@@ -30,6 +30,7 @@ class Message(str):
     def __new__(cls, template: str, /, **values: object) -> Message:
         """Return a message; a template that is a message already is returned as it is."""
         if isinstance(template, Message):
+            assert not values, "a message has its values already"
             return template
         for name in WORD_CHOICES:
             if name in values:

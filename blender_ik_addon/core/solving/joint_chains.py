@@ -90,7 +90,8 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         check_solver(options.solver, chains.bone_count - turns_tip, turns_tip=turns_tip)
     elif options.solver not in TREE_SOLVERS:
         raise SolverMismatchError(
-            f"{options.solver} does not solve chains that share bones: choose NEWTON or FABRIK."
+            "{solver} does not solve chains that share bones: choose NEWTON or FABRIK.",
+            solver=options.solver,
         )
     float_chains = None
     is_sweep_only = options.solver in SWEPT and not options.use_finish

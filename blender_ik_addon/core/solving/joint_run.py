@@ -177,7 +177,9 @@ class Run(Rows):
             return state, np.zeros_like(flags)
         line = self.target / np.maximum(distance, MIN_LENGTH)
         straight = lay_straight(self.tree, state, line, tips)
-        flags = flags & (self.find_errors(straight) <= self.tolerance)
+        # Stiff joints share out a bend, and a twist, in another way.
+        is_mobile = (self.tree.joints.mobility == 1.0).all(axis=(0, 1))
+        flags = flags & is_mobile & (self.find_errors(straight) <= self.tolerance)
         if tips is not None:
             # If limits stop a twist, others may go on where each joint turns by another angle.
             rest = dot(tips.find_rotation_errors(straight.posed)[0], line)

@@ -284,7 +284,7 @@ class ChainBatch:
             floors=None if floors is None else floors.matrices[pick],
         )
         if starts is not None:
-            inputs = starts.begun(inputs, self._channels)
+            inputs = starts.note_starts(inputs, self._channels)
         if self._memory is not None:
             inputs = self._memory.continued(inputs, update)
         # At a new frame Blender has just set keyed channels: the present pose is no result.
@@ -296,7 +296,7 @@ class ChainBatch:
         if starts is not None:
             if self._memory is None:
                 solved = starts.bring_to_rest(inputs, solved, self.max_repeats)
-            starts.keep(rows, solved)
+            starts.store(rows, solved)
         self._channels[pick] = solved.channels
         self._results.store(rows, solved)
         if self._memory is not None and memories:

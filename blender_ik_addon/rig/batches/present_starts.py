@@ -76,7 +76,7 @@ class PresentStarts:
             is_result &= is_near[:, self._is_current].all(axis=(1, 2))
         return ~is_last_start & ~is_result
 
-    def begun(self, inputs: SolveInputs, results: Channels) -> SolveInputs:
+    def note_starts(self, inputs: SolveInputs, results: Channels) -> SolveInputs:
         """Note the starts of some chains; return their inputs with locations and last solutions."""
         rows, present = inputs.rows, self._read()
         for name, values in present.items():
@@ -87,8 +87,8 @@ class PresentStarts:
             whole=self._last_solutions(rows, results),
         )
 
-    def keep(self, rows: Indices, solved: Solved) -> None:
-        """Keep the solutions of some chains."""
+    def store(self, rows: Indices, solved: Solved) -> None:
+        """Store the solutions of some chains, of which influence may show only a share."""
         if self._whole is not None:
             self._whole[rows] = solved.whole
 

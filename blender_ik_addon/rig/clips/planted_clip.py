@@ -141,13 +141,11 @@ class PlantedClip:
             ]
             if known:
                 shown = ", ".join([*known[:MAX_RUNS], *["..."] * (len(known) > MAX_RUNS)])
-                yield (
-                    Message(
-                        "Chain '{name}' is too short for its contacts at frames {shown}: change its"
-                        " keys of Planted there, and plant again",
-                        name=self._limbs[index].spec.name,
-                        shown=shown,
-                    )
+                yield Message(
+                    "Chain '{name}' is too short for its contacts at frames {shown}: change its"
+                    " keys of Planted there, and plant again",
+                    name=self._limbs[index].spec.name,
+                    shown=shown,
                 )
 
     def write(self, *, with_hips: bool) -> None:

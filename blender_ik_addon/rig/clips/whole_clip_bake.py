@@ -79,13 +79,11 @@ class ClipBake(Recorder):
             jumps = [str(frame) for frame in self.jumps(index, frames)]
             if jumps:
                 shown = ", ".join([*jumps[:MAX_JUMPS], *["..."] * (len(jumps) > MAX_JUMPS)])
-                yield (
-                    Message(
-                        "Chain '{name}' still jumps at these frames, because no path without a jump"
-                        " was found: {shown}",
-                        name=spec.name,
-                        shown=shown,
-                    )
+                yield Message(
+                    "Chain '{name}' still jumps at these frames, because no path without a jump"
+                    " was found: {shown}",
+                    name=spec.name,
+                    shown=shown,
                 )
 
 

@@ -100,6 +100,21 @@ def test_too_far_a_chain_that_turns_its_tip_is_straight_in_few_steps(solver, axi
     assert solution.tip_gap <= np.min(gaps) + 1e-4
 
 
+@pytest.mark.parametrize("solver", ITERATIVE)
+@pytest.mark.parametrize("has_tip", [False, True])
+def test_stiff_joints_do_not_jump_where_a_target_passes_full_reach(solver, has_tip):
+    """Straight at once, all joints would turn as mobile ones do: up to half a radian elsewhere."""
+    rig = make_rig([(K.BALL, ((-70, 70),) * 3)] * 4).with_mobility([0.9, 0.2, 0.6, 0.3])
+    start, turn = rig.random_pose(make_rng(45), 0.5), about(Y, 0.7) if has_tip else None
+    poses = []
+    for share in (1.0 - 1e-9, 1.0 + 1e-9):
+        target = share * rig.length * unit(np.array([0.2, 1.0, 0.1]))
+        goal = core.Goal(target, tip_rotation_wxyz=turn)
+        solution = core.solve(rig.chain(start), goal, core.SolveOptions(solver))
+        poses.append(solution.local_rotations_wxyz)
+    assert np.max(angles_between(*poses)) <= 0.05
+
+
 def test_joints_that_have_no_room_at_all_stay_where_they_are():
     """No joint can move: the system of a step is zero except for rounding."""
     rig = make_rig([(K.BALL, ((0.0, 0.0),) * 3), (K.HINGE_Y, ((-1e-12, 1e-12),)), (K.FIXED, ())])
