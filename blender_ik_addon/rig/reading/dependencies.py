@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -339,9 +340,10 @@ class OwnAnchor:
     owners: frozenset[int]
 
     def is_moved(self) -> bool:
-        """Return whether the chain still moves it."""
+        """Return whether the chain still moves it; nothing moves an object that was removed."""
         moved_by = Dependencies()
-        moved_by.add_anchor(self.anchor)
+        with suppress(ReferenceError):
+            moved_by.add_anchor(self.anchor)
         return not self.written.isdisjoint(moved_by.points)
 
 
