@@ -5,11 +5,10 @@ from __future__ import annotations
 from operator import itemgetter
 
 import bpy
-from bpy.app.translations import pgettext_iface
 
 from ..preferences.colours import ghost_colours
-from ..properties.choices import LABEL_CONTEXT
 from ..properties.compared.comparison_results import last_comparison
+from ..translations import translate
 from .colours import with_alpha
 from .strokes import Strokes, Word
 
@@ -35,7 +34,7 @@ def gather_ghosts(context: bpy.types.Context) -> Strokes | None:
     ]
     for _, row, colour in solved:
         x, y, z = row.ghost()[-1].tolist()
-        strokes.words.append(Word((x, y, z), pgettext_iface(row.name, LABEL_CONTEXT), colour))
+        strokes.words.append(Word((x, y, z), translate(row.title), colour))
     # The chosen ghost is drawn over the others.
     for is_chosen, row, colour in sorted(solved, key=itemgetter(0)):
         joints, lines = row.ghost(), strokes.thick if is_chosen else strokes.thin
