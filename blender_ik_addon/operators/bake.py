@@ -10,6 +10,7 @@ from ..properties.records import chain_spec, live_rigs
 from ..rig.clips.whole_clip_bake import ClipBake, Keying, bake
 from ..rig.keying.baking import may_move, mute_permanently
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
+from ..rig.reading.refusals import IN_EDIT_MODE
 from . import selection
 from .base import SKIP_SAVE, Stepwise, chains_in_words
 
@@ -218,7 +219,7 @@ class POSE_OT_chain_ik_motion_paths(Stepwise):
         if not rigs:
             return NO_CHAINS
         if any(rig.data.is_editmode for rig in rigs if rig.type == "ARMATURE"):
-            return selection.IN_EDIT_MODE
+            return IN_EDIT_MODE
         return "" if any(map(has_paths, objects)) else NO_PATHS
 
     def act(self, context: bpy.types.Context) -> set[str]:

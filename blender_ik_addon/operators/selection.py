@@ -12,14 +12,13 @@ from ..properties.chains import ChainGroup, active_armature, active_chain, chain
 from ..properties.choices import uses
 from ..properties.records import bones_of_chains, existing_controls
 from ..properties.settings import ChainSettings
-from ..rig.reading.refusals import HIDDEN, RigError, library_problem, pose_problem
+from ..rig.reading.refusals import HIDDEN, IN_EDIT_MODE, RigError, library_problem, pose_problem
 from ..rig.reading.spec import Anchor
 from ..rig.reading.world import ends_of
 from ..rig.tools.move_by_location import place_of
 
 # The target and the pole of a chain.
 MAX_CONTROLS = 2
-IN_EDIT_MODE = "Leave edit mode: chains work on the pose."
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,21 @@ from typing import cast
 import bpy
 
 from ...core import IKError, Solver
-from ...rig.comparing.comparing import CONTENDERS, Attempt, ComparisonChain, build_trial, solve
+from ...rig.comparing.comparing import (
+    CONTENDERS,
+    Attempt,
+    find_home,
+    inputs_of,
+    solve,
+    with_solver,
+)
 from ...rig.comparing.ik_constraint import solve_by_constraint
-from ...rig.reading.refusals import RigError
-from ...rig.reading.spec import ForceSpec
+from ...rig.planning.checks import check_scale
+from ...rig.reading.refusals import IN_EDIT_MODE, RigError, pose_problem
+from ...rig.reading.spec import ChainSpec, ForceSpec
 from ...rig.reading.update import Update
+from ...rig.reading.world import array_of
+from ...rig.tools.trial_solve import Trial
 from ...rig.trees.shared_bones import group_by_bones
 from ..chains import chain_key, chains_of, is_idle, owner_of
 from ..forces import force_spec
@@ -28,8 +38,8 @@ GetDepsgraph = Callable[[], bpy.types.Depsgraph]
 def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list[Attempt]]:
     """Solve a chain with every solver, one after the other, without changing the rig.
 
-    Between two steps the file holds nothing of the comparison, and no references are held. The
-    generator may be stopped there, and the file may change.
+    Between two steps the file holds nothing of the comparison, and each step reads the chain again.
+    The generator may be stopped there, and the file may change.
 
     Args:
         mark: The identifier of the chain, from ``mark_of``.
@@ -44,32 +54,47 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
     Raises:
         IKError: If no solver can solve the chain, or if the chain changes, with what to do first.
     """
-    compared, attempts = _read_chain(mark, graph()), list[Attempt]()
-    build_trial(compared, Solver.NEWTON)
-    before = compared.input_key()
+    before, attempts = None, list[Attempt]()
     for number, (solver, use_finish) in enumerate(CONTENDERS):
         yield number
-        compared = _read_chain(mark, graph())
-        if compared.input_key() != before:
+        depsgraph = graph()
+        owner, index, specs = _read_specs(mark, depsgraph)
+        update = Update(cast(bpy.types.Scene, depsgraph.scene), depsgraph, is_new_frame=False)
+        newton = Trial(update, owner, with_solver(specs, index, Solver.NEWTON), index)
+        inputs = repr(specs), *inputs_of(newton)
+        before = before or inputs
+        if inputs != before:
             raise RigError(CHANGED)
+        home = None if solver is Solver.FOLLOW else find_home(newton)
+        requested = with_solver(specs, index, solver or Solver.NEWTON, use_finish=use_finish)
         try:
-            if solver is None:
-                attempts.append(solve_by_constraint(compared))
-            else:
-                attempts.append(solve(compared, solver, use_finish=use_finish))
+            trial = Trial(update, owner, requested, index, home)
+            attempts.append(solve_by_constraint(trial) if solver is None else solve(trial))
         except IKError as error:
             attempts.append(Attempt(error.message))
     return attempts
 
 
-def _read_chain(mark: str, depsgraph: bpy.types.Depsgraph) -> ComparisonChain:
-    """Read a chain to compare solvers on, with the live chains of the same tree."""
+def _read_specs(
+    mark: str, depsgraph: bpy.types.Depsgraph
+) -> tuple[bpy.types.Object, int, dict[int, ChainSpec]]:
+    """Return the armature object of a chain, its index, and the settings of its tree by index.
+
+    The chain comes first, always with settings for Force.
+
+    Raises:
+        IKError: If it cannot be solved, with what to do first.
+    """
     settings = find_marked(mark)
     if settings is None:
         raise RigError(CHANGED)
     if settings.influence <= 0.0:
         raise RigError("Influence is zero, so no solver would move the bones: raise it first.")
     owner, (_, index) = owner_of(settings), chain_key(settings)
+    if problem := IN_EDIT_MODE if owner.data.is_editmode else pose_problem(owner, depsgraph):
+        raise RigError(problem)
+    # A target has no place in the space of an armature with a scale of zero.
+    check_scale(owner, array_of(owner.evaluated_get(depsgraph).matrix_world))
     # Reading settings that were never set makes Blender store and copy them from then on.
     has_force, force = settings.is_property_set("force"), ForceSpec()
     if has_force:
@@ -81,7 +106,4 @@ def _read_chain(mark: str, depsgraph: bpy.types.Depsgraph) -> ComparisonChain:
         # A chain that cannot be read is not solved either.
         with suppress(IKError):
             specs.setdefault(i, chain_spec(chains[i]))
-    update = Update(cast(bpy.types.Scene, depsgraph.scene), depsgraph, is_new_frame=False)
-    compared = ComparisonChain(update, owner, specs, index)
-    compared.check()
-    return compared
+    return owner, index, specs

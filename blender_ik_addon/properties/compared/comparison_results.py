@@ -63,10 +63,8 @@ class ComparedSolver(bpy.types.PropertyGroup):
     @property
     def title(self) -> Message:
         """The name, for people."""
-        name, is_finished = (
-            Message(_NAMES[self.solver]),
-            self.use_finish and uses(self, "use_finish"),
-        )
+        name = Message(_NAMES[self.solver])
+        is_finished = self.use_finish and uses(self, "use_finish")
         return Message("{name} and Newton", name=name) if is_finished else name
 
     @property

@@ -10,7 +10,6 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...core import Solver
 from ...core.algebra.arithmetic import Array
 from ...core.model.message import Message
 from ..live.live import memory
@@ -21,7 +20,8 @@ from ..reading.channels import MODE_NAMES, Pose
 from ..reading.world import WorldMatrices, array_of
 from ..tools import converting, pole_angles
 from ..tools.lengths import is_visible, length_in_words, length_unit
-from .comparing import Attempt, ComparisonChain, build_trial, measure_quickest
+from ..tools.trial_solve import Trial
+from .comparing import Attempt, measure_quickest
 
 TEMPORARY_NAME = "Chain IK Compare"
 # Rounding of pose matrices in float32, as a share of their largest entry.
@@ -31,20 +31,20 @@ _AXIS_SETTINGS = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
 _BONE_SETTINGS = ("ik_stretch", *[f"{name}_{axis}" for name in _AXIS_SETTINGS for axis in "xyz"])
 
 
-def solve_by_constraint(compared: ComparisonChain) -> Attempt:
+def solve_by_constraint(trial: Trial) -> Attempt:
     """Return the attempt of Blender's IK constraint, with constraints for chains that share bones.
 
     Raises:
         IKError: If there is no such constraint.
     """
-    trial = build_trial(compared, Solver.NEWTON)
-    owner, chains, pose = compared.object, trial.driven.live_chains, trial.state.pose
+    chains, owner, pose = trial.driven.live_chains, trial.state.object, trial.state.pose
     converting.check_solver(owner)
     for live_chain in chains:
         converting.check_chain(live_chain.plan, live_chain.spec, owner.pose.bones)
-    world = WorldMatrices(compared.update.depsgraph)
+    depsgraph = trial.update.depsgraph
+    world = WorldMatrices(depsgraph)
     with _temporary_scene() as scene:
-        stage = _Stage(scene, compared.evaluated, pose)
+        stage = _Stage(scene, owner.evaluated_get(depsgraph), pose)
         parent = int(trial.driven.skeleton.parents[trial.driven.bones[0]])
         if parent >= 0:
             stage.align_bone(pose, parent)
@@ -58,7 +58,7 @@ def solve_by_constraint(compared: ComparisonChain) -> Attempt:
         stage.show(pose)
         milliseconds = max(stage.milliseconds() - without, 0.0)
         joints = shown_joints(stage.evaluated, trial.live_chain.plan)
-    spec, unit = trial.live_chain.spec, length_unit(compared.update.scene)
+    spec, unit = trial.live_chain.spec, length_unit(trial.update.scene)
     assert spec.target is not None
     residual = float(np.linalg.norm(joints[-1] - world.matrix(spec.target, "target")[:3, 3]))
     status = Message("Reached")

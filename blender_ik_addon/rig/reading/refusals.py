@@ -17,6 +17,7 @@ PROTECTED = (
     "The library override of this armature cannot be edited: make it editable in the Outliner"
     " first."
 )
+IN_EDIT_MODE = "Leave edit mode: chains work on the pose."
 HIDDEN = "The armature is hidden, or not in this view layer: show it first."
 
 

@@ -29,6 +29,7 @@ class Trial:
     """One armature object as an update reads it, with some chains only; it writes nothing.
 
     Attributes:
+        update: The graph as it was evaluated last.
         state: The state of the armature object.
         batch: The batch that has the chain.
         row: Row of the chain in the batch.
@@ -55,7 +56,7 @@ class Trial:
         Raises:
             RigError: If the chain cannot be solved.
         """
-        self._update, graph, uid = update, GraphState(), armature_object.session_uid
+        self.update, graph, uid = update, GraphState(), armature_object.session_uid
         self.state = RigState(armature_object, uid)
         graph.read_single_rig(self.state, specs, update, start_pose)
         self.refused = {chain: text for (_, chain), text in graph.refused.items()}
@@ -84,7 +85,7 @@ class Trial:
 
     def solve(self, world: WorldMatrices) -> list[ChannelChange]:
         """Solve, store the pose in the state, and return the changes against the former pose."""
-        changes = self.batch.changes(world, moment_of(self._update), lambda _state: False)
+        changes = self.batch.changes(world, moment_of(self.update), lambda _state: False)
         for change in changes:
             note(change)
         return changes
