@@ -16,7 +16,7 @@ from ..live.live import memory
 from ..live.writer import write_property, write_rotation
 from ..planning.live_chain import LiveChain
 from ..reading.chain_plan import shown_joints
-from ..reading.channels import MODE_NAMES, Pose
+from ..reading.channels import Pose
 from ..reading.world import WorldMatrices, array_of
 from ..tools import converting, pole_angles
 from ..tools.lengths import is_visible, length_in_words, length_unit
@@ -27,8 +27,12 @@ TEMPORARY_NAME = "Chain IK Compare"
 # Rounding of pose matrices in float32, as a share of their largest entry.
 MATRIX_ROUNDING = 1e-5
 # The settings of bones that Blender's constraint uses.
-_AXIS_SETTINGS = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
-_BONE_SETTINGS = ("ik_stretch", *[f"{name}_{axis}" for name in _AXIS_SETTINGS for axis in "xyz"])
+_OF_AXES = ("lock_ik", "use_ik_limit", "ik_min", "ik_max", "ik_stiffness")
+_OF_BONES = (
+    "rotation_mode",
+    "ik_stretch",
+    *[f"{name}_{axis}" for name in _OF_AXES for axis in "xyz"],
+)
 
 
 def solve_by_constraint(trial: Trial) -> Attempt:
@@ -41,6 +45,10 @@ def solve_by_constraint(trial: Trial) -> Attempt:
     converting.check_solver(owner)
     for live_chain in chains:
         converting.check_chain(live_chain.plan, live_chain.spec, owner.pose.bones)
+        # A constraint always starts from the pose without it.
+        pose.note("channels", live_chain.plan.written, live_chain.stored)
+        if live_chain.stretch is not None:
+            pose.note("scale", live_chain.plan.written, live_chain.stretch.scale)
     depsgraph = trial.update.depsgraph
     world = WorldMatrices(depsgraph)
     with _temporary_scene() as scene:
@@ -50,12 +58,7 @@ def solve_by_constraint(trial: Trial) -> Attempt:
             stage.align_bone(pose, parent)
         without = stage.milliseconds()
         for live_chain in chains:
-            # A constraint always starts from the pose without it.
-            pose.note("channels", live_chain.plan.written, live_chain.stored)
-            if live_chain.stretch is not None:
-                pose.note("scale", live_chain.plan.written, live_chain.stretch.scale)
             _add_constraint(stage, live_chain, pose, world)
-        stage.show(pose)
         milliseconds = max(stage.milliseconds() - without, 0.0)
         joints = shown_joints(stage.evaluated, trial.live_chain.plan)
     spec, unit = trial.live_chain.spec, length_unit(trial.update.scene)
@@ -100,12 +103,14 @@ class _Stage:
         self.rig = self.add(shown.original.data, pose.world)
         # It has no pose before its first evaluation.
         self._evaluate()
-        bones = zip(self.rig.pose.bones, shown.pose.bones, strict=True)
-        for (bone, original), mode in zip(bones, pose.modes.tolist(), strict=True):
-            bone.rotation_mode = MODE_NAMES[mode]
-            for setting in _BONE_SETTINGS:
+        for bone, original in zip(self.rig.pose.bones, shown.pose.bones, strict=True):
+            for setting in _OF_BONES:
                 setattr(bone, setting, getattr(original, setting))
-        self.show(pose)
+        rows = np.arange(len(pose.modes))
+        for name in ("location", "scale"):
+            write_property(self.rig, name, rows, getattr(pose, name))
+        write_rotation(self.rig, rows, pose.modes, pose.rotation)
+        self._evaluate()
 
     def add(self, data: bpy.types.ID | None, matrix: Array) -> bpy.types.Object:
         """Return a new object with any world matrix, also one that no channels can have."""
@@ -128,14 +133,6 @@ class _Stage:
         # The first evaluation builds data that later ones use.
         self._evaluate()
         return measure_quickest(self._graph.update, self.rig.update_tag)
-
-    def show(self, pose: Pose) -> None:
-        """Set the channels of the bones to those of a pose, and evaluate the rig."""
-        bones = np.arange(len(pose.modes))
-        for name in ("location", "scale"):
-            write_property(self.rig, name, bones, getattr(pose, name))
-        write_rotation(self.rig, bones, pose.modes, pose.rotation)
-        self._evaluate()
 
     def align_bone(self, pose: Pose, bone: int) -> None:
         """Move the whole rig so that a bone has its place in a pose of the original rig.
