@@ -12,7 +12,7 @@ import pytest
 from blender_ik_addon.core.model.message import Message
 from blender_ik_addon.operators.bake import POSE_OT_chain_ik_bake
 from blender_ik_addon.operators.compare import POSE_OT_chain_ik_compare
-from blender_ik_addon.overlay import viewport, viewport_labels
+from blender_ik_addon.overlay import ghosts, viewport, viewport_labels
 from blender_ik_addon.overlay.ghosts import gather_ghosts
 from blender_ik_addon.overlay.strokes import Strokes
 from blender_ik_addon.rig.comparing.comparing import CONTENDERS
@@ -232,6 +232,12 @@ def test_ghosts_stay_whatever_chain_and_armature_are_called_until_they_are_switc
     assert len(names()) == before
     bpy.ops.pose.chain_ik_compare_clear()
     assert not names()
+
+
+def test_names_of_ghosts_are_translated_like_those_in_the_table(monkeypatch):
+    compare_all(rigs.make_arm()[0])
+    monkeypatch.setattr(ghosts, "translate", lambda text: translate_into(text, "pt_BR"))
+    assert "FABRIK e Newton" in names()
 
 
 def pixels(
