@@ -127,9 +127,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         options=SKIP_SAVE,
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_controls(context) or selection.problem(context)
+    problems = (selection.problem_of_controls, selection.problem)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if selection.shows_bones(context) or bpy.app.background:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Iterable
-from typing import Any, Literal
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, ClassVar, Literal
 
 import bpy
 
@@ -23,9 +23,17 @@ WorkSteps = Generator[int, None, Any]
 
 
 class ChainOperator(bpy.types.Operator):
-    """The base of all operators; a subclass adds ``act``, and ``problem`` for its preconditions."""
+    """The base of all operators; a subclass adds ``act``, and ``problems`` for its preconditions.
+
+    Attributes:
+        problems: Functions that return why the operator cannot run, in words, or an empty text.
+            Each is called only if those before it found nothing.
+    """
 
     bl_options = {"REGISTER", "UNDO"}
+    problems: ClassVar[tuple[Callable[[bpy.types.Context], str], ...]] = (
+        selection.problem_of_chain,
+    )
 
     def __init_subclass__(cls) -> None:
         """Name an operator after its class; its docstring is the default of its tooltip."""
@@ -38,7 +46,7 @@ class ChainOperator(bpy.types.Operator):
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
         """Return why the operator cannot run, in words; empty if it can."""
-        return selection.problem_of_chain(context)
+        return next(filter(None, (find(context) for find in cls.problems)), "")
 
     def act(self, context: bpy.types.Context) -> set[str] | None:
         """Do the work if there is no ``problem``; raise an ``IKError`` if it fails.

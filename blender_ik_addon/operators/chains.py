@@ -161,7 +161,7 @@ class POSE_OT_chain_ik_activate(ChainOperator):
             Message("Make '{name}' the active chain, and select its target", name=name), "tooltips"
         )
 
-    problem = staticmethod(selection.problem_of_owner)
+    problems = (selection.problem_of_owner,)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         self.use_extend = event.shift

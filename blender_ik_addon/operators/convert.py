@@ -40,7 +40,7 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         options=SKIP_SAVE,
     )
 
-    problem = staticmethod(selection.problem_of_armature)
+    problems = (selection.problem_of_armature,)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, active_armature(context))

@@ -88,6 +88,11 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
         return _text_of(Path(bpy.path.abspath(self.filepath)))
 
 
+def _problem_of_solver(context: bpy.types.Context) -> str:
+    has_force = selection.chain(context).solver == "FORCE"
+    return "" if has_force else "Creatures need the solver Force: choose it first."
+
+
 class POSE_OT_chain_ik_creature_save(ChainOperator):
     """Write the stiffness, comfort, weight and joints of the active chain to a file or a text."""
 
@@ -110,12 +115,7 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
     filter_glob: StringProperty(default=f"*{SUFFIX}", options={"HIDDEN"})
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
-        if not problem and selection.chain(context).solver != "FORCE":
-            problem = "Creatures need the solver Force: choose it first."
-        return problem
+    problems = (selection.problem_of_chain, _problem_of_solver)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if self.to != FILE:

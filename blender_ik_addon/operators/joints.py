@@ -27,6 +27,35 @@ PRESET_TOOLTIPS = {
 }
 
 
+def _problem_of_bone(context: bpy.types.Context) -> str:
+    bone = owner_of(selection.chain(context)).data.bones.active
+    return "" if bone is not None else "Click the bone that should get a joint."
+
+
+def _problem_of_selection(context: bpy.types.Context) -> str:
+    bones = selection.selected_bones(context, owner_of(selection.chain(context)))
+    return "" if bones else "In pose mode, select the bones that should get the joint."
+
+
+def _problem_of_joint(context: bpy.types.Context) -> str:
+    chain = selection.chain(context)
+    is_chosen = 0 <= chain.active_joint_index < len(chain.joints)
+    return "" if is_chosen else "Choose a joint in the list of joints."
+
+
+def _joint_index(context: bpy.types.Context) -> int:
+    """Return the index of the active bone's joint, otherwise of the one in the list; -1 without."""
+    chain = selection.chain(context)
+    bone = owner_of(chain).data.bones.active
+    joints = [i for i, joint in enumerate(chain.joints) if bone and joint.bone == bone.name]
+    return joints[0] if joints else -1 if _problem_of_joint(context) else chain.active_joint_index
+
+
+def _problem_of_source(context: bpy.types.Context) -> str:
+    none = "Click a bone that has a joint in this chain, or choose a joint in the list."
+    return none if _joint_index(context) < 0 else ""
+
+
 class POSE_OT_chain_ik_joints_copy(ChainOperator):
     """Copy the IK limits, locks and stiffness of the chain's bones into joints of the chain.
 
@@ -56,9 +85,7 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
         options={"HIDDEN", "SKIP_SAVE"},
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_chain(context) or _problem_of_bone(context)
+    problems = (selection.problem_of_chain, _problem_of_bone)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         chain, owner = selection.chain(context), owner_of(selection.chain(context))
@@ -107,12 +134,7 @@ class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
         " mirror image"
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context) or _problem_of_selection(context)
-        if not problem and _joint_index(context) < 0:
-            problem = "Click a bone that has a joint in this chain, or choose a joint in the list."
-        return problem
+    problems = (selection.problem_of_chain, _problem_of_selection, _problem_of_source)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         chain, index = selection.chain(context), _joint_index(context)
@@ -147,9 +169,7 @@ class POSE_OT_chain_ik_joint_preset(ChainOperator):
         options={"SKIP_SAVE"},
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_chain(context) or _problem_of_selection(context)
+    problems = (selection.problem_of_chain, _problem_of_selection)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         chain = selection.chain(context)
@@ -168,9 +188,7 @@ class POSE_OT_chain_ik_joint_remove(ChainOperator):
 
     bl_label = "Remove Joint"
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_chain(context) or _problem_of_joint(context)
+    problems = (selection.problem_of_chain, _problem_of_joint)
 
     def act(self, context: bpy.types.Context) -> None:
         self.warn_of_readers(remove_joint(selection.chain(context)))
@@ -201,30 +219,3 @@ def report_changes(operator: ChainOperator, changes: JointChanges) -> None:
         if bones := getattr(changes, name):
             sentence = Message(template, **{name: ", ".join(bones)})
             reporter(sentence if changes.changed else Message("{sentence}.", sentence=sentence))
-
-
-def _problem_of_bone(context: bpy.types.Context) -> str:
-    if owner_of(selection.chain(context)).data.bones.active is None:
-        return "Click the bone that should get a joint."
-    return ""
-
-
-def _problem_of_selection(context: bpy.types.Context) -> str:
-    if not selection.selected_bones(context, owner_of(selection.chain(context))):
-        return "In pose mode, select the bones that should get the joint."
-    return ""
-
-
-def _joint_index(context: bpy.types.Context) -> int:
-    """Return the index of the active bone's joint, otherwise of the one in the list; -1 without."""
-    chain = selection.chain(context)
-    bone = owner_of(chain).data.bones.active
-    joints = [i for i, joint in enumerate(chain.joints) if bone and joint.bone == bone.name]
-    return joints[0] if joints else -1 if _problem_of_joint(context) else chain.active_joint_index
-
-
-def _problem_of_joint(context: bpy.types.Context) -> str:
-    chain = selection.chain(context)
-    if not 0 <= chain.active_joint_index < len(chain.joints):
-        return "Choose a joint in the list of joints."
-    return ""

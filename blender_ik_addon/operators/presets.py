@@ -37,11 +37,10 @@ MEASURED_SETTINGS = frozenset(("soft_distance",))
 _SET_PATH = re.compile(r"^settings\.([\w.]+) =", re.MULTILINE)
 
 
-def _problem(context: bpy.types.Context) -> str:
-    problem = selection.problem_of_chain(context)
-    if not problem and context.active_object != owner_of(selection.chain(context)):
-        problem = "Make the armature the active object: presets are for its active chain."
-    return problem
+def _problem_of_active(context: bpy.types.Context) -> str:
+    is_active = context.active_object == owner_of(selection.chain(context))
+    inactive = "Make the armature the active object: presets are for its active chain."
+    return "" if is_active else inactive
 
 
 def _setting_paths() -> list[str]:
@@ -85,7 +84,7 @@ class POSE_OT_chain_ik_preset_apply(ChainOperator):
         name="Preset", description="The file of the preset", subtype="FILE_PATH", options=HIDDEN
     )
 
-    problem = staticmethod(_problem)
+    problems = (selection.problem_of_chain, _problem_of_active)
 
     def act(self, context: bpy.types.Context) -> None:
         file = Path(self.filepath)
@@ -131,7 +130,7 @@ class POSE_OT_chain_ik_preset_add(AddPresetBase, ChainOperator):  # type: ignore
         "settings = holder.chains[holder.active_index]",
     ]
 
-    problem = staticmethod(_problem)
+    problems = (selection.problem_of_chain, _problem_of_active)
 
     @property
     def preset_values(self) -> list[str]:

@@ -34,9 +34,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
 
     bl_label = "Mirror to Other Side"
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_controls(context) or selection.problem_of_chain(context)
+    problems = (selection.problem_of_controls, selection.problem_of_chain)
 
     def act(self, context: bpy.types.Context) -> None:
         source = selection.chain(context)

@@ -81,9 +81,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         " are pinned",
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_controls(context) or selection.problem_of_armature(context)
+    problems = (selection.problem_of_controls, selection.problem_of_armature)
 
     def act(self, context: bpy.types.Context) -> set[str]:
         owner = cast(bpy.types.Object, active_armature(context))

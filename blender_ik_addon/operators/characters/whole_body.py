@@ -97,9 +97,7 @@ class POSE_OT_chain_ik_body(ChainOperator):
         default=True,
     )
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        return selection.problem_of_controls(context) or selection.problem_of_chain(context)
+    problems = (selection.problem_of_controls, selection.problem_of_chain)
 
     def act(self, context: bpy.types.Context) -> None:
         owner = cast(bpy.types.Object, active_armature(context))

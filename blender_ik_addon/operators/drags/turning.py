@@ -21,6 +21,11 @@ from .dragging import SNAP, Dragging, check_number
 from .view import View
 
 
+def _problem_of_target(context: bpy.types.Context) -> str:
+    has_pole = selection.chain(context).pole_target is not None
+    return "" if has_pole else "This chain has no pole: choose one first."
+
+
 class POSE_OT_chain_ik_turn_pole(Dragging):
     """Turn the bend of the active chain away from its pole, about the line from root to target.
 
@@ -39,12 +44,7 @@ class POSE_OT_chain_ik_turn_pole(Dragging):
 
     _axis_line: PoleAxis
 
-    @classmethod
-    def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_pole(context)
-        if not problem and not selection.chain(context).pole_target:
-            problem = "This chain has no pole: choose one first."
-        return problem
+    problems = (selection.problem_of_pole, _problem_of_target)
 
     def act(self, context: bpy.types.Context) -> None:
         settings = selection.chain(context)

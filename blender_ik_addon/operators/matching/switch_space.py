@@ -59,7 +59,7 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
+        problem = super().problem(context)
         return problem or selection.problem_of_pose(owner_of(selection.chain(context)))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
