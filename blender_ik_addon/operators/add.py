@@ -12,12 +12,12 @@ from ..core import SolveOptions, Solver
 from ..core.algebra.arithmetic import Array
 from ..preferences.addon import CONTROLS, gets_pole, preferences
 from ..properties.chain_lists import add_chain
-from ..properties.chains import active_armature, chain_key, free_name, owner_of
+from ..properties.chains import active_armature, chain_key, free_name, live_chains, owner_of
 from ..properties.choices import LABEL_CONTEXT, SOLVERS
 from ..properties.controls.space_names import movers
 from ..properties.records import bend_spec, bones_spec, controls_of_chain
 from ..properties.settings import like_setting
-from ..properties.sharing import check_new, limb_of, live_chains
+from ..properties.sharing import check_new, limb_of
 from ..properties.stored import store
 from ..rig.anatomy.limbs import is_end
 from ..rig.controls.control_spaces import copy_spaces, has_parent, label, move_to

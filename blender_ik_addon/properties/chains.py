@@ -96,6 +96,11 @@ def is_idle(settings: ChainGroup) -> bool:
     return bool(settings.mute or settings.influence <= 0.0)
 
 
+def live_chains(armature_object: bpy.types.Object) -> list[ChainGroup]:
+    """Return the chains of an object that move their bones."""
+    return [chain for chain in chains_of(armature_object) if not is_idle(chain)]
+
+
 def free_name(used: Collection[str], requested: str) -> str:
     """Return the requested name; if it is in use, with a number, which replaces any present one."""
     used, stem = set(used), re.sub(r"\.\d{3,}$", "", requested) or DEFAULT_NAME

@@ -19,7 +19,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import BodyGoal, ChainSpec, StoredBone
 from ..rig.trees.shared_bones import cure_of, limb_count
-from .chains import ChainGroup, body_of, chains_of, is_idle, owner_of
+from .chains import ChainGroup, body_of, chains_of, is_idle, live_chains, owner_of
 from .records import bones_of_chain, chain_spec, drivers_of
 
 StoredBones = tuple[StoredBone, ...]
@@ -70,11 +70,6 @@ def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]
     return replace(spec, chain_count=limb_count(plan_chain(skeleton, spec), others))
 
 
-def live_chains(owner: bpy.types.Object) -> list[ChainGroup]:
-    """Return the chains of an object that pose their bones."""
-    return [chain for chain in chains_of(owner) if not is_idle(chain)]
-
-
 def check_new(owner: bpy.types.Object, spec: ChainSpec) -> None:
     """Raise if a new chain cannot be solved together with the live ones that drive bones of it.
 
@@ -110,15 +105,14 @@ def _live_bones(
 ) -> Iterator[tuple[str, ChainPlan, str | None]]:
     """Yield name, bones and ``cure_of`` of each live chain; None if it can share its bones."""
     of_bones = read_joints(owner)
-    for settings in chains_of(owner):
+    for settings in live_chains(owner):
         # A live chain that cannot be solved does not prevent a new one.
         with suppress(IKError):
-            if not is_idle(settings):
-                spec = chain_spec(settings, with_stored=False)
-                plan = plan_chain(skeleton, spec)
-                joints = chain_joints(of_bones, plan, spec)
-                slides = joints is not None and joints.slides is not None
-                yield settings.name, plan, cure_of(plan, spec, slides=slides)
+            spec = chain_spec(settings, with_stored=False)
+            plan = plan_chain(skeleton, spec)
+            joints = chain_joints(of_bones, plan, spec)
+            slides = joints is not None and joints.slides is not None
+            yield settings.name, plan, cure_of(plan, spec, slides=slides)
 
 
 def _others_with_pose(settings: ChainGroup) -> Iterator[tuple[ChainGroup, StoredBones]]:

@@ -17,7 +17,7 @@ from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update, shown_graph
 from ..rig.tools import restoring
-from .chains import ChainGroup, chains_of, is_idle, owner_of, tag
+from .chains import ChainGroup, chains_of, is_idle, live_chains, owner_of, tag
 from .records import (
     bones_of_chain,
     chain_spec,
@@ -150,7 +150,7 @@ def _release_unwritten(
     gone, idle = restoring.find_unwritten_bones(owner, spec, known)
     left = gone = gone if may_have_left else NO_NAMES
     if gone:
-        others = [chain for chain in chains_of(owner) if chain != settings and not is_idle(chain)]
+        others = [chain for chain in live_chains(owner) if chain != settings]
         written = {bone for chain in others for bone in bones_of_chain(chain, with_body=True)}
         stored = {name for chain in others for name in _stored_names(chain)}
         left, gone = left - (written - stored), gone - written

@@ -12,9 +12,9 @@ from bpy.props import BoolProperty
 from ...core import IKError
 from ...core.model.message import Message
 from ...properties.chain_lists import toes_of
-from ...properties.chains import ChainGroup, chain_key, chains_of, is_idle, owner_of
+from ...properties.chains import ChainGroup, chain_key, chains_of, is_idle, live_chains, owner_of
 from ...properties.records import belongs_to_body, bones_of_chains, chain_spec
-from ...properties.sharing import limb_of, live_chains
+from ...properties.sharing import limb_of
 from ...properties.status import gives_way
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import ChainSpec

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 import bpy
 from bpy.props import EnumProperty
 
-from ...properties.chains import ChainGroup, is_idle, owner_of
+from ...properties.chains import ChainGroup, is_idle, live_chains, owner_of
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec, existing_controls
-from ...properties.sharing import live_chains
 from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated
 from ...rig.keying.played_keys import key_played_frames
