@@ -23,7 +23,7 @@ from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
 from ..rig.reading.animation import animated_paths
-from ..rig.reading.chain_plan import plan_or_none
+from ..rig.reading.chain_plan import ChainPlan, plan_or_none
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import (
     BONE_SETTINGS,
@@ -229,18 +229,20 @@ def drivers_of(
     return [pair for pair in zip(chains_of(armature_object), shared, strict=True) if pair[1]]
 
 
+def plan_of(settings: ChainGroup) -> ChainPlan | None:
+    """Return the plan of a chain; None if it has no bones."""
+    return plan_or_none(skeleton_of(owner_of(settings)), bones_spec(settings))
+
+
 def belongs_to_body(settings: ChainGroup) -> bool:
     """Tell whether a chain begins at or below the root of the body that its object has."""
-    owner = owner_of(settings)
-    if body_of(owner) is None:
-        return False
-    plan = plan_or_none(skeleton_of(owner), bones_spec(settings))
+    plan = None if body_of(owner_of(settings)) is None else plan_of(settings)
     return plan is not None and plan.body_root >= 0
 
 
 def count_bending(settings: ChainGroup) -> int:
     """Count the bending bones of a chain: all but a tip that takes the target's rotation."""
-    plan = plan_or_none(skeleton_of(owner_of(settings)), bones_spec(settings))
+    plan = plan_of(settings)
     if plan is None:
         return 0
     return len(plan.segments) - (plan.bends_without_tip and settings.orient_weight > 0.0)

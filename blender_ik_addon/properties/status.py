@@ -16,12 +16,11 @@ from ..rig.controls.foot_roll import has_lost_control
 from ..rig.keying.baking import is_animated, may_pose
 from ..rig.keying.motion_paths import are_outdated, unfilled
 from ..rig.live import live
-from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.posing.outcome import Outcome, gap_after_constraints
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
-from ..rig.reading.chain_plan import ChainPlan, plan_or_none, shown_joints
+from ..rig.reading.chain_plan import ChainPlan, shown_joints
 from ..rig.reading.refusals import Refused, RigError, listed
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
@@ -37,10 +36,10 @@ from .records import (
     belongs_to_body,
     bones_of_chain,
     bones_of_chains,
-    bones_spec,
     chain_spec,
     count_bending,
     idle_joints,
+    plan_of,
     target_and_pole,
 )
 
@@ -48,38 +47,26 @@ NEW_KEYS = (
     "The chain starts from the new keys of its bones, so it now bends differently at other frames."
     " To keep its bends, key only the target, and delete the keys of the bones"
 )
-
-
 INSTANCED = Message(
     "the armature itself is not in this scene, for example because it is in a collection"
     " instance: add its collection to the scene, or bake its chains before you instance it"
 )
-
-
 POLE_IN_LINE = (
     "The pole is nearly in line with the root and the target, so the chain may flip: move the pole"
     " aside, or set Bend to With Body"
 )
-
-
 OUTSIDE_BODY = (
     "No bone of the body carries this chain, so it is solved by itself: to include it, choose a"
     " Root above it"
 )
-
-
 NO_FOOT_CONTROL = (
     "The control of this foot was deleted, so the foot cannot roll: remove the chain with Delete"
     " Controls, then press Set Up Limbs"
 )
-
-
 SOLVED_BY_ITSELF = (
     "A chain with the solver Force or Follow is solved by itself: the body carries it, but does"
     " not follow its target"
 )
-
-
 LOST_HANDLERS = (
     "A script has removed event handlers of this extension, so chains may not follow: disable and"
     " enable the extension in the preferences."
@@ -161,8 +148,7 @@ def _moved_off(settings: ChainGroup, outcome: Outcome) -> tuple[list[str], float
 
     None if constraints have not moved it.
     """
-    owner, (target, _) = owner_of(settings), target_and_pole(settings)
-    plan = plan_or_none(skeleton_of(owner), bones_spec(settings))
+    owner, (target, _), plan = owner_of(settings), target_and_pole(settings), plan_of(settings)
     # The cheapest conditions first: this runs at every redraw.
     if plan is None or target is None or not (bones := constrained_bones(owner, plan)):
         return None
@@ -359,10 +345,10 @@ def gives_way(settings: ChainGroup) -> bool:
 
 def _outcome_shown(settings: ChainGroup) -> Outcome | None:
     """Return the outcome of a chain's last solve; None if its bones do not show that solve."""
-    if is_idle(settings) or has_lost_handlers() or _why_not_posed(owner_of(settings)):
-        return None
     outcome = _outcome(settings)
-    return outcome if isinstance(outcome, Outcome) else None
+    if isinstance(outcome, Outcome) and _unsolved(settings, outcome) is None:
+        return outcome
+    return None
 
 
 def paths_in_words(scene: bpy.types.Scene) -> str:
