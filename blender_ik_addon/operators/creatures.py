@@ -222,24 +222,16 @@ def _text_of(path: Path) -> str:
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise InvalidCreatureError(
-                "Path '{path}' is not a file: choose a creature file.", path=_printable(path)
-            )
+            raise _file_error("Path '{path}' is not a file: choose a creature file.", path)
         if status.st_size > LARGEST_CREATURE:
-            raise InvalidCreatureError(
-                "File '{path}' is larger than 1 MB: choose a creature file.", path=_printable(path)
-            )
+            raise _file_error("File '{path}' is larger than 1 MB: choose a creature file.", path)
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InvalidCreatureError(
-            "File '{path}' is not text: choose a creature file.", path=_printable(path)
-        ) from None
+        problem = "File '{path}' is not text: choose a creature file."
+        raise _file_error(problem, path) from None
     except OSError as error:
-        raise InvalidCreatureError(
-            "File '{path}' cannot be read ({strerror}): choose another file.",
-            path=_printable(path),
-            strerror=error.strerror or error,
-        ) from None
+        problem = "File '{path}' cannot be read ({strerror}): choose another file."
+        raise _file_error(problem, path, strerror=error.strerror or error) from None
 
 
 def _destination(filepath: str) -> Path:
@@ -252,10 +244,8 @@ def _destination(filepath: str) -> Path:
         raise InvalidCreatureError("No file name is given: choose a file for the creature.")
     path = Path(bpy.path.abspath(bpy.path.ensure_ext(filepath, SUFFIX)))
     if _printable(path) != str(path):
-        raise InvalidCreatureError(
-            "The name '{path}' has characters that are not text: choose another name.",
-            path=_printable(path),
-        )
+        problem = "The name '{path}' has characters that are not text: choose another name."
+        raise _file_error(problem, path)
     return path
 
 
@@ -264,11 +254,12 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise InvalidCreatureError(
-            "File '{path}' cannot be written ({strerror}): choose another place.",
-            path=path,
-            strerror=error.strerror or error,
-        ) from None
+        problem = "File '{path}' cannot be written ({strerror}): choose another place."
+        raise _file_error(problem, path, strerror=error.strerror or error) from None
+
+
+def _file_error(template: str, path: Path, **values: object) -> InvalidCreatureError:
+    return InvalidCreatureError(template, path=_printable(path), **values)
 
 
 def _printable(path: Path) -> str:
