@@ -6,14 +6,13 @@ import bpy
 
 from ..rig.anatomy.bone_names import opposite
 from ..rig.reading.refusals import RigError
-from .chains import ChainGroup, owner_of, set_values
+from .chains import ChainGroup, copy_settings, owner_of, set_values
 from .choices import CHAIN_SPECIFIC_SETTINGS
 from .joints.selected import has_mirrored_axes, values_of
 from .records import bones_of_chain, drivers_of
 
 # Settings that a mirrored chain does not take over, and the group ``force``, copied by itself.
 NOT_COPIED = CHAIN_SPECIFIC_SETTINGS | {"force"}
-NEGATED = ("pole_angle",)
 
 
 def check_opposite(settings: ChainGroup) -> None:
@@ -51,8 +50,7 @@ def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:
         Names of bones whose joints were left out, as their axes are not mirrored.
     """
     _copy(source, copy, NOT_COPIED)
-    for name in NEGATED:
-        setattr(copy, name, -getattr(source, name))
+    copy.pole_angle = -source.pole_angle
     if source.solver == "FORCE":
         _copy(source.force, copy.force, frozenset(("rna_type",)))
     left_out = []
@@ -70,7 +68,5 @@ def _copy(
     source: bpy.types.PropertyGroup, copy: bpy.types.PropertyGroup, excluded: frozenset[str]
 ) -> None:
     """Copy the settings that are set. Others stay unset, so that Blender need not copy them."""
-    for setting in source.bl_rna.properties:
-        name = setting.identifier
-        if name not in excluded and source.is_property_set(name):
-            setattr(copy, name, getattr(source, name))
+    names = [name for name in source.bl_rna.properties.keys() if name not in excluded]
+    copy_settings(source, copy, filter(source.is_property_set, names))
