@@ -13,13 +13,7 @@ from ...core.model.message import Message
 from ...preferences.addon import preferences
 from ...properties.chain_lists import add_chain
 from ...properties.chains import chains_of, free_name
-from ...properties.controls.hierarchy import (
-    BodyTrunk,
-    controls_of,
-    hang_controls,
-    lacks_spaces,
-    trunk_of,
-)
+from ...properties.controls.hierarchy import controls_of, hang_controls, lacks_root, trunk_of
 from ...properties.joints.selected import JointChanges, set_presets
 from ...properties.records import bones_of_chain, bones_of_chains, target_and_pole
 from ...properties.stored import store
@@ -106,7 +100,7 @@ def add_limbs(
     # Without a parent for all controls, a root carries them.
     trunk = None if options.parent else trunk_of(owner, all_limbs, "BONE" if has_bones else "EMPTY")
     toes = _lacking_toes(owner, options.limbs, driven) if has_bones else []
-    if not (free or toes or options.use_body or (trunk and _lacks_root(owner, trunk, all_limbs))):
+    if not (free or toes or options.use_body or (trunk and lacks_root(owner, trunk, all_limbs))):
         raise RigError(ALL_HAVE)
     placed, problems = _place_limbs(owner, free)
     new = _new_chains(owner, placed, options, driven if has_bones else None)
@@ -229,9 +223,3 @@ def _add_chains(
         store(settings)
         names.append(name)
     return names, list(anchors)
-
-
-def _lacks_root(owner: bpy.types.Object, trunk: BodyTrunk, limbs: Sequence[Limb]) -> bool:
-    """Tell whether a body that has all its chains lacks a root, or its controls lack spaces."""
-    controls = controls_of(owner, limbs)
-    return bool(controls) and (trunk.root is None or lacks_spaces(controls))

@@ -110,9 +110,10 @@ def controls_of(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> Lim
     return {limb: controls for limb, controls in by_limb.items() if controls}
 
 
-def lacks_spaces(controls: LimbControls) -> bool:
-    """Tell whether any control can be given spaces and has none yet."""
-    return any(_can_get_spaces(anchor) for anchors in controls.values() for anchor in anchors)
+def lacks_root(armature_object: bpy.types.Object, trunk: BodyTrunk, limbs: Sequence[Limb]) -> bool:
+    """Tell whether a body that has all its chains lacks a root, or its controls lack spaces."""
+    controls = [anchor for pair in controls_of(armature_object, limbs).values() for anchor in pair]
+    return bool(controls) and (trunk.root is None or any(map(_can_get_spaces, controls)))
 
 
 def hang_controls(
