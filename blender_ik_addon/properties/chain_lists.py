@@ -36,7 +36,8 @@ def add_chain(
 
     Args:
         armature_object: The original object.
-        spec: Name, bones, rotation, target, pole, and the settings of the bend side.
+        spec: Name, bones, rotation, target, pole, and the settings of the bend side. A number is
+            added to the name if another chain has it.
         bone_count: Number of bones that bend.
         new: The preferences for new chains; None if the caller copies the settings.
         solver: Identifier of the solver; empty for that of the preferences.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from ..rig.reading.animation import animated_bones
 from ..rig.reading.chain_plan import ChainPlan, check, plan_chain, plan_or_none, shown_joints
 from ..rig.reading.channels import read_pose
 from ..rig.reading.refusals import RigError
-from ..rig.reading.spec import ChainSpec, names_of_chains
+from ..rig.reading.spec import ChainSpec
 from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
 from ..rig.tools.lengths import length_unit
@@ -269,8 +269,7 @@ def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) 
         converting.write_evaluated_pose(owner, rig.evaluated, rig.pose, plan)
     bending = len(plan.segments) - plan.bends_without_tip
     solver = "TWO_BONE" if bending == 2 else "NEWTON"
-    named_spec = replace(spec, name=free_name(names_of_chains(owner), spec.name))
-    settings = add_chain(owner, named_spec, bending, solver=solver)
+    settings = add_chain(owner, spec, bending, solver=solver)
     copy_settings(constraint, settings, converting.SHARED_SETTINGS)
     settings.use_stretch = constraint.use_stretch and converting.can_grow(owner, plan)
     settings.pole_angle = math.remainder(angle_change.of_key(spec.pole_angle), math.tau)

@@ -12,7 +12,7 @@ from ...core import IKError
 from ...core.model.message import Message
 from ...preferences.addon import preferences
 from ...properties.chain_lists import add_chain
-from ...properties.chains import chains_of, free_name
+from ...properties.chains import chains_of
 from ...properties.controls.hierarchy import controls_of, hang_controls, lacks_root, trunk_of
 from ...properties.joints.selected import JointChanges, set_presets
 from ...properties.records import bones_of_chain, bones_of_chains, target_and_pole
@@ -28,7 +28,7 @@ from ...rig.posing.twisting import with_twist_spread
 from ...rig.reading.animation import bone_of_path, curves
 from ...rig.reading.chain_plan import plan_chain
 from ...rig.reading.refusals import RigError
-from ...rig.reading.spec import Anchor, ChainSpec, names_of_chains
+from ...rig.reading.spec import Anchor, ChainSpec
 from ...rig.tools.control_bones import can_add_bones
 from ...rig.tools.controls import Control, NewChain, root_control, target_control
 from ...rig.tools.foot_controls import add_foot_roll, drive_foot, find_missing_toes
@@ -214,12 +214,11 @@ def _add_chains(
     for chain in chains:
         *_, target = [next(anchors) for _ in chain.controls]
         drive_foot(target)
-        name = free_name(names_of_chains(owner), chain.spec.name)
         angle = float(chain.place.pole_angle)
-        spec = replace(chain.spec, name=name, pole_angle=angle, target=target)
+        spec = replace(chain.spec, pole_angle=angle, target=target)
         settings = add_chain(owner, spec, chain.place.bone_count, preferences(context))
         if chain.soft:
             settings.soft_distance = chain.soft
         store(settings)
-        names.append(name)
+        names.append(settings.name)
     return names, list(anchors)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import bpy
 
 from ...properties.chain_lists import add_chain
-from ...properties.chains import chains_of, free_name, owner_of
+from ...properties.chains import chains_of, owner_of
 from ...properties.controls.space_names import movers
 from ...properties.mirroring import check_opposite, copy_mirrored
 from ...properties.records import bones_spec, target_and_pole
@@ -17,7 +17,7 @@ from ...rig.anatomy.symmetry import mirrored_in_world, mirrored_place
 from ...rig.controls.control_spaces import copy_spaces, finite_place, has_parent
 from ...rig.controls.default_poles import placement
 from ...rig.controls.foot_roll import control_above, is_mechanism
-from ...rig.reading.spec import Anchor, names_of_chains
+from ...rig.reading.spec import Anchor
 from ...rig.tools.control_bones import look_of_bone
 from ...rig.tools.controls import Control, Shape
 from ...rig.tools.foot_controls import drive_foot, mirrored_foot
@@ -49,7 +49,7 @@ class POSE_OT_chain_ik_mirror(ChainOperator):
                 finite_place(anchor, word)
         mirrored = replace(
             spec,
-            name=free_name(names_of_chains(owner), opposite(spec.name)),
+            name=opposite(spec.name),
             bone=opposite(spec.bone),
             target=target and _opposite_target(context, owner, target, length),
             pole=pole and _opposite_anchor(context, owner, pole, "SPHERE", length),

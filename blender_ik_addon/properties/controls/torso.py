@@ -35,11 +35,11 @@ from ...rig.reading.animation import bone_of_path, curves, keyed_frames
 from ...rig.reading.chain_plan import plan_chain
 from ...rig.reading.dependencies import Dependencies
 from ...rig.reading.refusals import RigError
-from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec, names_of_chains
+from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec
 from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.fk_ik import anchor_channels, key_anchors, match_controls
 from ..chain_lists import add_chain
-from ..chains import body_of, chains_of, free_name
+from ..chains import body_of, chains_of
 from .bodies import OTHER_PRIORITY, spaces_muted
 from .hierarchy import hips_chain, remove_belt, sharer_of, torso_of
 from .space_names import movers
@@ -188,8 +188,7 @@ def hang_hips(
         # The control of the chain was deleted.
         chain.target, chain.subtarget = torso.object, torso.bone
         return
-    name = free_name(names_of_chains(armature_object), "Hips")
-    spec = replace(_hips_spec(hips), name=name, target=torso)
+    spec = replace(_hips_spec(hips), target=torso)
     add_chain(armature_object, spec, 1, new).priority = OTHER_PRIORITY
 
 
