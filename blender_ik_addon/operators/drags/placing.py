@@ -45,9 +45,7 @@ class Placing(Dragging):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        is_pole = cls.word == "pole"
-        find = selection.problem_of_pole if is_pole else selection.problem_of_chain
-        problem = find(context)
+        problem = super().problem(context)
         if not problem and cls._anchor(context) is None:
             problem = Message("This chain has no {word}: choose one first.", word=cls.word)
         return problem
@@ -133,4 +131,5 @@ class POSE_OT_chain_ik_move_pole(Placing):
     """
 
     bl_label = "Move Pole"
+    problems = (selection.problem_of_pole,)
     word = "pole"

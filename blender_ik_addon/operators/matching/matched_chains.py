@@ -41,8 +41,7 @@ class Matching(ChainOperator):
 
     @classmethod
     def problem(cls, context: bpy.types.Context) -> str:
-        problem = selection.problem_of_chain(context)
-        if problem:
+        if problem := super().problem(context):
             return problem
         # The active chain first: this runs at every redraw, and mostly that chain has no obstacle.
         obstacle = cls.obstacle(selection.chain(context))
