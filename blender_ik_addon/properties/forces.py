@@ -195,33 +195,24 @@ def _shortest_number(value: float) -> float:
 
 def _plain_values(creature: Creature) -> dict[str, object] | None:
     """Return the settings that express a creature; None if they cannot."""
-    low, high = creature.comfort[0]
-    is_even = all(
-        _is_same(one, low) and _is_same(other, high) for one, other in creature.comfort[1:]
-    )
-    curves = (creature.stiffness, low, high, creature.mass)
-    is_plain = is_even and not creature.joints and all(_is_linear(curve) for curve in curves)
-    if not is_plain or (high.values != -low.at(high.places)).any():
-        return None
-    (lightest, heaviest), stiffness, comfort = (
-        curve.at(ROOT_AND_TIP).tolist() for curve in (creature.mass, creature.stiffness, high)
-    )
-    if lightest != heaviest:
+    shown = (creature.stiffness, creature.comfort[0][1], creature.mass)
+    stiffness, comfort, mass = (curve.at(ROOT_AND_TIP) for curve in shown)
+    ends = [(creature.stiffness, stiffness), (creature.mass, mass[[1, 1]])]
+    for low, high in creature.comfort:
+        ends += [(low, -comfort), (high, comfort)]
+    if creature.joints or not all(_is_linear(curve, *pair) for curve, pair in ends):
         return None
     return {
-        "stiffness_root": stiffness[0],
-        "stiffness_tip": stiffness[1],
+        "stiffness_root": float(stiffness[0]),
+        "stiffness_tip": float(stiffness[1]),
         "comfort_root": math.radians(comfort[0]),
         "comfort_tip": math.radians(comfort[1]),
-        "mass": heaviest,
+        "mass": float(mass[1]),
     }
 
 
-def _is_linear(curve: Curve) -> bool:
-    """Tell whether a curve is a straight line between its values at root and tip."""
-    root, tip = curve.at(ROOT_AND_TIP).tolist()
-    return np.allclose(curve.values, root + (tip - root) * curve.places, rtol=1e-9, atol=0.0)
-
-
-def _is_same(one: Curve, other: Curve) -> bool:
-    return np.array_equal(one.places, other.places) and np.array_equal(one.values, other.values)
+def _is_linear(curve: Curve, root: float, tip: float) -> bool:
+    """Tell whether a curve is a straight line between a value at the root and one at the tip."""
+    # The ends as well: a curve may have one value for the whole chain.
+    places = np.append(curve.places, ROOT_AND_TIP)
+    return np.allclose(curve.at(places), root + (tip - root) * places, rtol=1e-9, atol=0.0)

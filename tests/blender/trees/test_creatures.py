@@ -98,6 +98,13 @@ def test_numbers_of_the_panel_are_saved_and_loaded(tmp_path):
     assert chain.force.stiffness_root == pytest.approx(4.1)
     assert chain.force.comfort_tip == pytest.approx(np.radians(20.0))
     rigs.assert_same_pose(ob, pose, 1e-5)
+    # The same line in other steps, and another line with the same start.
+    steps, constant = [[-2.5, -11.25, -20.0], [2.5, 11.25, 20.0]], [-2.5, 2.5]
+    for about_z, is_plain in ((steps, True), (constant, False)):
+        content["comfort"]["z"] = about_z
+        path.write_text(json.dumps(content), encoding="utf-8")
+        press(load, filepath=str(path))
+        assert (chain.force.creature == "") == is_plain
 
 
 def test_a_creature_is_edited_as_a_text_of_blender_and_edits_not_loaded_are_not_overwritten():
