@@ -22,9 +22,15 @@ from tests.blender.edits.kinds import (  # noqa: F401  they register the edits
     random_round_trips,
     random_time_edits,
 )
-from tests.blender.edits.random_checks import restless_rigs
 from tests.blender.edits.random_draws import EDITS, Output, draw, is_fault
-from tests.blender.edits.random_scene import START, body_bones, chain_bones, hand_of, make_scene
+from tests.blender.edits.random_scene import (
+    START,
+    body_bones,
+    chain_bones,
+    hand_of,
+    make_scene,
+    update_layers_of_edited,
+)
 from tests.blender.setups import rigs
 
 # Edits that replace the poses, so that poses before and after cannot be compared.
@@ -83,6 +89,7 @@ class RandomEdits:
             edited, objects = checks.poses(), checks.object_poses()
             bpy.context.view_layer.update()
             shown = checks.poses()
+            update_layers_of_edited()
         self._has_forgotten = name in FORGETTING
         self._broken |= checks.not_finite(edited)
         self._check_output()
@@ -147,7 +154,7 @@ DISTANCES = re.compile(
 
 def false_reports(scene: bpy.types.Scene) -> list[str]:
     """Return the false reports of chains, without rigs that Blender keeps moving."""
-    depsgraph, restless = bpy.context.view_layer.depsgraph, restless_rigs()
+    depsgraph, restless = bpy.context.view_layer.depsgraph, checks.restless_rigs()
     reports: list[str] = []
     if not scene.chain_ik.use_live:
         return reports

@@ -194,6 +194,20 @@ def leave_modes() -> None:
         press(bpy.ops.object.mode_set, mode="OBJECT")
 
 
+def update_layers_of_edited() -> None:
+    """Evaluate all view layers if an armature is in edit mode, the shown one last.
+
+    Blender 5.2 itself crashes when it evaluates a view layer where this armature had fewer bones.
+    It does not if the armature has been tagged just before.
+    """
+    edited = [ob.data for ob in bpy.context.scene.objects if ob.mode == "EDIT"]
+    layers = [*bpy.context.scene.view_layers, bpy.context.view_layer]
+    for layer in layers if edited else ():
+        for data in edited:
+            data.update_tag()
+        layer.update()
+
+
 def select(ob: bpy.types.Object, number: int, chain: int = 0) -> str | None:
     """Select a bone in pose mode and activate a chain; return its name, or None if impossible."""
     bone = bone_of(ob, number)
