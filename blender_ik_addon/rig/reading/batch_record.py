@@ -27,13 +27,20 @@ class BatchRecord:
 
     def take(self, rows: Rows) -> Self:
         """Return some of the rows; the record itself if these are all."""
-        if isinstance(rows, slice):
-            return self if rows == slice(None) else take_rows(self, rows)
-        return self if are_all(rows, self._count) else take_rows(self, rows)
+        is_all = rows == slice(None) if isinstance(rows, slice) else are_all(rows, self._count)
+        return self if is_all else self._take(rows)
 
     def put(self, rows: Indices, others: Self) -> Self:
         """Return the record with rows replaced by others."""
         return put_rows(self, rows, others)
+
+    def _take(self, rows: Rows) -> Self:
+        record = object.__new__(type(self))
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            is_array = isinstance(value, np.ndarray)
+            record.__dict__[name] = value[rows] if is_array else take_rows(value, rows)
+        return record
 
     @property
     def _count(self) -> int:
@@ -48,18 +55,16 @@ class BatchRecord:
 def take_rows(record: Record, rows: Rows) -> Record:
     """Return some rows of an array, or of a record or tuple of arrays."""
     result: Any = record
+    if result is None:
+        return record
     if isinstance(result, np.ndarray):
         result = result[rows]
+    elif isinstance(result, BatchRecord):
+        result = result._take(rows)
     elif isinstance(result, CORE_RECORDS):
         result = result.take(rows)
     elif isinstance(result, tuple):
         result = getattr(result, "_make", tuple)([take_rows(value, rows) for value in result])
-    elif isinstance(result, BatchRecord):
-        result = object.__new__(type(result))
-        for name in result.__dataclass_fields__:
-            value = getattr(record, name)
-            is_array = isinstance(value, np.ndarray)
-            result.__dict__[name] = value[rows] if is_array else take_rows(value, rows)
     taken: Record = result
     return taken
 
