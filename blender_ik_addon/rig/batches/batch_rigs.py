@@ -5,14 +5,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import Bases, PlacedRig
-from ..reading.batch_record import joined
+from ..posing.solved import Place
+from ..reading.batch_record import joined, take_rows
 from ..reading.channels import Channels
 from ..trees.driven import Driven
 from .changes import ChannelChange, ChannelKind
@@ -27,7 +28,6 @@ NO_CHANNELS: Mapping[ChannelKind, Array] = MappingProxyType({})
 Members = list[tuple[RigState, list[tuple[int, Driven]]]]
 """By armature object: similar chains or trees of k bones, with rows of the object's chains: the
 row of the chain with the same root, in whose base the tree is solved."""
-Place = TypeVar("Place")
 
 
 class BatchRigs(Generic[Place]):
@@ -155,7 +155,7 @@ def bases_of(members: Members) -> Bases:
     bases = []
     for state, trees in members:
         assert state.placed is not None
-        bases.append(state.placed.bases.rows([row for row, _ in trees]))
+        bases.append(take_rows(state.placed.bases, np.array([row for row, _ in trees])))
     return joined(bases)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...core import Goals, Solutions
+from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import BLENDED, REACHED
@@ -66,20 +66,18 @@ class BodySolve(FrameSolve):
         self._bend_signs = np.where(flips, -1.0, 1.0)[..., None]
 
     def _solve(
-        self, inputs: SolveInputs, places: Places, frames: ChainFrames
+        self, inputs: SolveInputs[Places], frames: ChainFrames
     ) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of bodies."""
-        posing = replace(
-            self._make_posing(inputs, places, frames), floor=self._floor(inputs, places)
-        )
-        result = self._reach(inputs, places, posing.goals, posing.frames, posing.start)
+        posing = replace(self._make_posing(inputs, frames), floor=self._floor(inputs))
+        result = self._reach(inputs, posing, posing.start)
         ends = result.poses.joints[:, frames.hanging.count :]
         missing, pulls = posing.goals.target_position - ends, self._pulls[inputs.rows]
         posing = replace(
             posing,
             goals=replace(posing.goals, target_position=ends + pulls[..., None] * missing),
         )
-        tolerance = self.settings.tolerance[inputs.rows] / places.unit[inputs.rows][:, None]
+        tolerance = self.settings.tolerance[inputs.rows] / inputs.places.unit[:, None]
         tolerance += LENGTH_ROUNDING * frames.lengths(result.poses)
         is_short = pulls * np.linalg.norm(missing, axis=2) > tolerance
         is_released = (self._grows[inputs.rows] & ~is_short) @ self._moves_with
@@ -91,23 +89,21 @@ class BodySolve(FrameSolve):
         if rows.size:
             some, alone = inputs.take(rows), result.take(rows)
             pulling = _without(posing.take(rows), is_released[rows])
-            faded = self._fade(some, places, pulling, alone)
-            result = result.put(rows, self._give_way(some, places, faded, alone))
+            faded = self._fade(some, pulling, alone)
+            result = result.put(rows, self._give_way(some, faded, alone))
         return posing.start, result
 
-    def _floor(self, inputs: SolveInputs, places: Places) -> BodyFloor | None:
+    def _floor(self, inputs: SolveInputs[Places]) -> BodyFloor | None:
         """Return the floors of some of the bodies; None if they have none."""
         if self._above_floor is None or inputs.floors is None:
             return None
-        points, from_world = self._points[inputs.rows], places.from_world[inputs.rows]
+        points, from_world = self._points[inputs.rows], inputs.places.from_world
         return BodyFloor.of(self._above_floor.rows, points, from_world, inputs.floors)
 
     def _reach(
         self,
-        inputs: SolveInputs,
-        places: Places,
-        goals: Goals,
-        frames: ChainFrames,
+        inputs: SolveInputs[Places],
+        posing: Posing,
         pose: ChainPoses,
         chosen: Flags | None = None,
         before: SolvedPoses | None = None,
@@ -116,13 +112,12 @@ class BodySolve(FrameSolve):
 
         Args:
             inputs: Inputs of the bodies.
-            places: Places of all bodies.
-            goals: Goals of all chains of the bodies.
-            frames: Frames of the bodies.
-            pose: Pose of the bones that belong to no limb.
+            posing: Goals and frames of the bodies.
+            pose: Pose of the bones that belong to no limb, and of the root.
             chosen: Which chains' limbs to solve, shape (b, E); None for all.
             before: Result of an earlier solve; None without one.
         """
+        goals, frames = posing.goals, posing.frames
         results = _LimbResults(inputs, frames, before)
         pulls = np.broadcast_to(np.asarray(goals.weight) > 0.0, goals.target_position.shape[:2])
         is_chosen = np.tile(inputs.is_followed, (len(inputs.rows), 1))
@@ -132,7 +127,7 @@ class BodySolve(FrameSolve):
         scale, slides = pose.scale.copy(), None if pose.slides is None else pose.slides.copy()
         for solve in self._limbs:
             carries = False
-            for limb, rows, limb_poses in solve.posed(inputs, places, pose, is_chosen):
+            for limb, rows, limb_poses in solve.posed(inputs, pose, is_chosen):
                 chains = list(limb.chains)
                 bones = rows[:, None], limb.rows
                 rotations[bones] = limb_poses.rotations
@@ -151,9 +146,7 @@ class BodySolve(FrameSolve):
         pose = frames.rooted(heads).posed(rotations, scale, slides)
         return SolvedPoses(results.solutions(pose), pose, results.tip_gaps)
 
-    def _fade(
-        self, inputs: SolveInputs, places: Places, posing: Posing, alone: SolvedPoses
-    ) -> Posing:
+    def _fade(self, inputs: SolveInputs[Places], posing: Posing, alone: SolvedPoses) -> Posing:
         """Return bodies with closer goals for chains with partial influence.
 
         The goal is that share of the way from the effector's place in a body without these chains:
@@ -167,7 +160,7 @@ class BodySolve(FrameSolve):
         others = np.flatnonzero((weight > 0.0).any(axis=1))
         if others.size:
             other_posing = replace(posing, goals=replace(goals, weight=weight)).take(others)
-            result = self._give_way(inputs.take(others), places, other_posing, alone.take(others))
+            result = self._give_way(inputs.take(others), other_posing, alone.take(others))
             without = without.put(others, result.poses)
         share, targets = np.where(fades, share, 1.0)[..., None], goals.target_position
         ends = without.joints[:, posing.frames.hanging.count :]
@@ -178,23 +171,21 @@ class BodySolve(FrameSolve):
         return replace(posing, goals=replace(goals, target_position=targets), tips=tips)
 
     def _give_way(
-        self, inputs: SolveInputs, places: Places, posing: Posing, alone: SolvedPoses
+        self, inputs: SolveInputs[Places], posing: Posing, alone: SolvedPoses
     ) -> SolvedPoses:
         """Return the poses nearest to those of limbs by themselves that meet all goals.
 
         Goals that cannot all be met count by priority. Limbs that carry no others then reach by
         themselves, if the body has to move them only part of the way or if they pull softly.
         """
-        assert self._joints is not None
-        joints = self._joints.take(inputs.rows)
         near_posing = replace(posing, near=alone.poses)
         if self.settings.first.stretches or posing.frames.slide is not None:
             poses, start = alone.poses, posing.start
             stretched = posing.frames.posed(start.rotations, poses.scale, poses.slides)
             near_posing = replace(near_posing, start=stretched, chains=None)
-        result = solve_with_joints(near_posing, joints, None)
+        result = solve_with_joints(near_posing)
         result = self._unfold(posing.frames, result, inputs.rows)
-        result = turn_tips(near_posing, result, None if self.settings.joints is None else joints)
+        result = turn_tips(near_posing, result)
         codes, is_partial = result.solutions.status_code, self._pulls[inputs.rows] < 1.0
         is_short = codes != REACHED
         # Reached here means: reached the goal at its share of the way.
@@ -205,15 +196,14 @@ class BodySolve(FrameSolve):
         chosen |= self._grows[inputs.rows] @ self._moves_with
         if not (chosen & inputs.is_followed).any():
             return result
-        frames = posing.frames.rooted(result.poses.joints[:, 0])
-        after = self._reach(inputs, places, posing.goals, frames, result.poses, chosen, result)
+        after = self._reach(inputs, posing, result.poses, chosen, result)
         if posing.floor is None:
             return after
         # Limbs solved by themselves ignore the floor: reject bodies that go deeper.
         before, now = (
             posing.floor.heights(one.poses.matrices, one.poses.joints) for one in (result, after)
         )
-        slack = LENGTH_ROUNDING * frames.lengths(result.poses).max(axis=1, keepdims=True)
+        slack = LENGTH_ROUNDING * posing.frames.lengths(result.poses).max(axis=1, keepdims=True)
         deeper = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
         return after.put(deeper, result.take(deeper))
 
@@ -255,7 +245,7 @@ class _LimbResults:
     """The results of limbs of b bodies that were solved by themselves."""
 
     def __init__(
-        self, inputs: SolveInputs, frames: ChainFrames, before: SolvedPoses | None
+        self, inputs: SolveInputs[Places], frames: ChainFrames, before: SolvedPoses | None
     ) -> None:
         count, chains = len(inputs.rows), len(inputs.is_followed)
         self._forces: Array | None = np.zeros((count, chains + 1))

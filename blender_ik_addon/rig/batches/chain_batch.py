@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from ..posing.base_solve import BaseSolve
 from ..posing.follow_solve import FollowSolve
 from ..posing.frame_solve import FrameSolve
 from ..posing.outcome import Outcome, outcome_of
-from ..posing.solved import Solved, SolveInputs
+from ..posing.solved import SolveInputs
 from ..reading.batch_record import Rows
 from ..reading.channels import Channels
 from ..reading.moment import Moment
@@ -76,7 +77,7 @@ class ChainBatch:
         count, chains, bones = len(self.driven), len(first.live_chains), len(first.bones)
         self._shape = (count, chains)
         solve = self._solve = _compile(self.driven, is_even=is_even)
-        self._rigs: BatchRigs[Bases] | BatchRigs[Places]
+        self._rigs: BatchRigs[Any]
         if isinstance(solve, BaseSolve):
             self._rigs = BatchRigs(members, lambda: bases_of(members), Bases.find_moved)
         else:
@@ -105,10 +106,8 @@ class ChainBatch:
             self._reverted = RevertedPoses(self.driven, self.states, self._followed)
         self._noise: Array | float | None = READ_NOISE if is_dragged else None
         self._starts: PresentStarts | None = None
-        if solve.settings.is_current and not is_dragged:
-            self._starts = PresentStarts(
-                solve.settings, self._rigs, self._solve_in_places, is_even=is_even
-            )
+        if solve.settings.is_current and not isinstance(solve, FollowSolve):
+            self._starts = PresentStarts(solve, self._rigs, is_even=is_even)
             self._noise = self._starts.noise
         self._memory: ChainMemory | None = None
         if is_dragged:
@@ -275,8 +274,9 @@ class ChainBatch:
         count = len(self.driven)
         pick = slice(None) if len(rows) == count else rows
         poles, floors = self._poles, self._floors
-        inputs = SolveInputs(
+        inputs: SolveInputs[Any] = SolveInputs(
             rows,
+            self._rigs.places.take(pick),
             self._targets.matrices.reshape(*self._shape, 4, 4)[pick],
             None if poles is None else poles.matrices[:, :3, 3].reshape(count, -1, 3)[pick],
             self._present(pick),
@@ -292,7 +292,7 @@ class ChainBatch:
         if is_back and starts is not None and starts.is_mixed:
             solved = starts.stay_or_solve(inputs)
         else:
-            solved, memories = self._solve_and_remember(inputs)
+            solved, memories = self._solve.solved(inputs)
         if starts is not None:
             if self._memory is None:
                 solved = starts.bring_to_rest(inputs, solved, self.max_repeats)
@@ -310,23 +310,9 @@ class ChainBatch:
         is_bone_sound = (np.abs(present) < LARGEST).all(axis=2, keepdims=True)
         return np.where(is_bone_sound, present, self._solve.settings.stored[pick])
 
-    def _solve_in_places(self, inputs: SolveInputs) -> Solved:
-        return self._solve_and_remember(inputs)[0]
-
-    def _solve_and_remember(self, inputs: SolveInputs) -> tuple[Solved, Sequence[object]]:
-        """Return the solution of chains or trees in their present places, and what to remember."""
-        places = self._rigs.places
-        if isinstance(self._solve, BaseSolve):
-            assert isinstance(places, Bases)
-            is_all = len(inputs.rows) == len(self.driven)
-            return self._solve.solved(inputs, places if is_all else places.rows(inputs.rows)), []
-        assert isinstance(places, Places)
-        return self._solve.solved(inputs, places)
-
     def _inputs(self, row: int) -> bytes:
         """Return the places and anchors that the solve of a chain depends on, to compare."""
-        places = self._rigs.places
-        assert isinstance(places, Places)
+        places: Places = self._rigs.places
         arrays = places.from_world, places.above, places.root, places.unmirrored
         return b"".join([array[row].tobytes() for array in arrays]) + self._followed(row)
 

@@ -52,7 +52,7 @@ class ChainMemory(ABC):
         """Return which chains are due although no input has changed, (B,) or one for all."""
 
     @abstractmethod
-    def continued(self, inputs: SolveInputs, update: BatchUpdate) -> SolveInputs:
+    def continued(self, inputs: SolveInputs[Any], update: BatchUpdate) -> SolveInputs[Any]:
         """Return the inputs of a solve of some of the chains with what they continue from."""
 
     def remember(self, rows: Indices, moment: Moment, results: Sequence[object]) -> None:
@@ -87,7 +87,7 @@ class EasingMemory(ChainMemory):
         is_other_frame: Flags = self._frames != moment.frame
         return is_other_frame | is_first_frame
 
-    def continued(self, inputs: SolveInputs, update: BatchUpdate) -> SolveInputs:
+    def continued(self, inputs: SolveInputs[Any], update: BatchUpdate) -> SolveInputs[Any]:
         """Return the inputs of a solve with the next steps of the chains."""
         steps, moment = [], update.moment
         for row in inputs.rows.tolist():
@@ -124,7 +124,7 @@ class DragMemory(ChainMemory):
         """Return whether chains are due: all at every new frame, so that no history has gaps."""
         return has_new_poses or moment.is_new
 
-    def continued(self, inputs: SolveInputs, update: BatchUpdate) -> SolveInputs:
+    def continued(self, inputs: SolveInputs[Any], update: BatchUpdate) -> SolveInputs[Any]:
         """Return the inputs of a solve with the states that the chains start from."""
         location = self._rigs.gather("location").reshape(*self._rigs.present.shape[:2], 3)
         location = location[inputs.rows].astype(np.float64)

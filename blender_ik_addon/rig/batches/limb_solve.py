@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases, find_bases
@@ -51,19 +52,19 @@ class LimbPoses(BatchRecord):
     scale: Array | None = None
     slides: Array | None = None
 
-
-class _Parents(NamedTuple):
-    """The bones that carry b limbs.
-
-    Attributes:
-        bodies: Rows of the bodies of the limbs, shape (b,).
-        above: Pose matrices of the bones that carry the limbs, shape (b, 4, 4).
-        heads: Heads of the limbs, armature space, shape (b, 3).
-    """
-
-    bodies: Indices
-    above: Array
-    heads: Array
+    @classmethod
+    def of(cls, solutions: Solutions, tip_gaps: Array, rotations: Array, ends: Array) -> LimbPoses:
+        """Return the poses of limbs that neither stretch nor slide, by their solutions."""
+        shape = len(rotations), -1
+        return cls(
+            rotations,
+            ends,
+            solutions.status_code.reshape(shape),
+            solutions.residual.reshape(shape),
+            solutions.iterations,
+            tip_gaps.reshape(shape),
+            solutions.holds,
+        )
 
 
 class LimbSolve:
@@ -99,75 +100,72 @@ class LimbSolve:
         return FrameSolve(self._driven)
 
     def posed(
-        self, inputs: SolveInputs, places: Places, pose: ChainPoses, is_chosen: Flags
+        self, inputs: SolveInputs[Places], pose: ChainPoses, is_chosen: Flags
     ) -> Iterator[tuple[BodyLimb, Indices, LimbPoses]]:
         """Yield limbs, the rows of bodies that they were solved for, and their solved poses.
 
         Args:
             inputs: Inputs of b bodies.
-            places: Places of all bodies.
             pose: Pose of the b bodies, apart from the limbs.
             is_chosen: Which chains' limbs to solve, shape (b, E).
         """
         rows = [is_chosen[:, limb.chains].any(axis=1).nonzero()[0] for limb in self._limbs]
         if not any(bodies.size for bodies in rows):
             return
-        limb_inputs = _join([self._inputs_of(*limb_rows, inputs) for limb_rows in enumerate(rows)])
-        by_limb = [
-            _find_parents(limb, places, inputs.rows[bodies], pose.take(bodies))
-            for limb, bodies in zip(self._limbs, rows, strict=True)
-        ]
-        poses, last = self._solved(limb_inputs, places, by_limb), 0
+        of_limbs = [self._inputs_of(*limb_rows, inputs, pose) for limb_rows in enumerate(rows)]
+        poses, last = self._solved(_join(of_limbs)), 0
         for limb, bodies in zip(self._limbs, rows, strict=True):
             first, last = last, last + bodies.size
             if bodies.size:
                 yield limb, bodies, poses.take(np.arange(first, last))
 
-    def _inputs_of(self, number: int, rows: Indices, inputs: SolveInputs) -> SolveInputs:
-        """Return the inputs of one limb in some of the bodies."""
+    def _inputs_of(
+        self, number: int, rows: Indices, inputs: SolveInputs[Places], pose: ChainPoses
+    ) -> SolveInputs[Places]:
+        """Return the inputs of one limb in some of the bodies, on the bones that carry it."""
         limb, poled = self._limbs[number], self._poled[number]
         poles = inputs.poles[rows[:, None], poled] if inputs.poles is not None and poled else None
-        bodies = len(self._driven) // len(self._limbs)
+        bodies, places = len(self._driven) // len(self._limbs), inputs.places.take(rows)
+        above = places.above
+        if limb.above >= 0:
+            above = np.zeros((len(rows), 4, 4))
+            above[:, 3, 3] = 1.0
+            above[:, :3, :3] = pose.matrices[rows, limb.above]
+            above[:, :3, 3] = pose.joints[rows, limb.above]
+        root, keeps_bend = pose.joints[rows, limb.rows[0]], places.keeps_bend[:, limb.chains]
         return SolveInputs(
             number * bodies + inputs.rows[rows],
+            replace(places, above=above, root=root, keeps_bend=keeps_bend),
             inputs.targets[rows[:, None], limb.chains],
             poles,
             inputs.present[rows[:, None], limb.rows],
             inputs.is_followed[[*limb.chains]],
         )
 
-    def _solved(
-        self, inputs: SolveInputs, places: Places, by_limb: Sequence[_Parents]
-    ) -> LimbPoses:
+    def _solved(self, inputs: SolveInputs[Places]) -> LimbPoses:
         """Return solved limbs in the order of the inputs, cached ones if these are the same."""
-        parents = _Parents(*map(np.concatenate, zip(*by_limb, strict=True)))
-        limb_places = places.from_world[parents.bodies], places.unmirrored[parents.bodies]
-        arrays = [inputs.rows, inputs.targets, inputs.is_followed, *parents, *limb_places]
+        places = inputs.places
+        arrays = [inputs.rows, inputs.targets, inputs.is_followed, places.above, places.root]
+        arrays += [places.from_world, places.unmirrored]
         arrays += [] if inputs.poles is None else [inputs.poles]
         arrays += [inputs.present] if self._is_current else []
         key = b"".join([array.tobytes() for array in arrays])
-        poses = self._cached.pop(key, None) or self._solve(inputs, places, by_limb, parents)
+        poses = self._cached.pop(key, None) or self._solve(inputs)
         while len(self._cached) >= MAX_CACHED_RESULTS:
             del self._cached[next(iter(self._cached))]
         # Entered last: the cache drops its first result, the one used longest ago.
         self._cached[key] = poses
         return poses
 
-    def _solve(
-        self, inputs: SolveInputs, places: Places, by_limb: Sequence[_Parents], parents: _Parents
-    ) -> LimbPoses:
+    def _solve(self, inputs: SolveInputs[Places]) -> LimbPoses:
         """Return solved limbs: rigid ones in even bases, others in armature space."""
-        bases = self._find_bases(inputs.rows, places, by_limb, parents)
+        bases = self._find_bases(inputs)
         even, others = np.flatnonzero(bases.is_even), np.flatnonzero(~bases.is_even)
         parts = []
         if even.size:
-            picked, from_world = bases.rows(even), places.from_world[parents.bodies[even], :, :3]
-            poses = self._solve_in_bases(inputs.take(even), picked, from_world @ picked.to_world)
-            parts.append((even, poses))
+            parts.append((even, self._solve_in_bases(inputs.take(even), bases.take(even))))
         if others.size:
-            pairs = zip(self._limbs, by_limb, strict=True)
-            limb_places = joined([places.hung_on(*one, limb.chains) for limb, one in pairs])
-            parts.append((others, self._solve_in_armatures(inputs.take(others), limb_places)))
+            parts.append((others, self._solve_in_armatures(inputs.take(others))))
         if len(parts) == 1:
             return parts[0][1]
         whole = parts[0][1].take(np.zeros(len(inputs.rows), dtype=np.int64))
@@ -175,66 +173,36 @@ class LimbSolve:
             whole = whole.put(rows, part)
         return whole
 
-    def _find_bases(
-        self, rows: Indices, places: Places, by_limb: Sequence[_Parents], parents: _Parents
-    ) -> Bases:
+    def _find_bases(self, inputs: SolveInputs[Places]) -> Bases:
         """Return the bases of limbs; ``is_even`` is false for limbs to solve in armature space."""
-        keeps = [
-            places.keeps_bend[one.bodies][:, limb.chains].any(axis=1)
-            for limb, one in zip(self._limbs, by_limb, strict=True)
-        ]
-        may_be_even = self._is_rigid & ~(np.concatenate(keeps) | places.is_flat[parents.bodies])
-        frames = spaces.parent_frames(parents.above[:, :3, :3], self._rest.take(rows))
-        at = parents.heads, places.worlds[parents.bodies], places.unit[parents.bodies], may_be_even
-        return find_bases(frames, *at)
+        places = inputs.places
+        may_be_even = self._is_rigid & ~(places.keeps_bend.any(axis=1) | places.is_flat)
+        frames = spaces.parent_frames(places.above[:, :3, :3], self._rest.take(inputs.rows))
+        return find_bases(frames, places.root, places.worlds, places.unit, may_be_even)
 
-    def _solve_in_bases(self, inputs: SolveInputs, bases: Bases, to_armature: Array) -> LimbPoses:
-        solution = self._in_bases.turned(inputs, bases)
+    def _solve_in_bases(self, inputs: SolveInputs[Any], bases: Bases) -> LimbPoses:
+        solution = self._in_bases.turned(inputs._replace(places=bases))
+        to_armature = inputs.places.from_world[:, :, :3] @ bases.to_world
         ends = solution.solutions.joint_positions[:, -1:] @ to_armature.swapaxes(1, 2)
-        return LimbPoses(
-            rotation.matrix_from_quaternion(solution.local),
-            ends,
-            solution.solutions.status_code[:, None],
-            solution.solutions.residual[:, None],
-            solution.solutions.iterations,
-            solution.tip_gaps[:, None],
-            solution.solutions.holds,
-        )
+        rotations = rotation.matrix_from_quaternion(solution.local)
+        return LimbPoses.of(solution.solutions, solution.tip_gaps, rotations, ends)
 
-    def _solve_in_armatures(self, inputs: SolveInputs, places: Places) -> LimbPoses:
-        solution = self._in_armatures.posed(inputs, places)
-        poses, solutions, shape = solution.poses, solution.solutions, (len(inputs.rows), -1)
-        return LimbPoses(
-            poses.rotations,
-            poses.joints[:, -inputs.targets.shape[1] :],
-            solutions.status_code.reshape(shape),
-            solutions.residual.reshape(shape),
-            solutions.iterations,
-            solution.tip_gaps.reshape(shape),
-            solutions.holds,
-            poses.scale if self._driven[0].stretches else None,
-            poses.slides,
-        )
+    def _solve_in_armatures(self, inputs: SolveInputs[Places]) -> LimbPoses:
+        solution = self._in_armatures.posed(inputs._replace(places=inputs.places.at_roots()))
+        poses, scale = solution.poses, solution.poses.scale if self._driven[0].stretches else None
+        ends = poses.joints[:, -inputs.targets.shape[1] :]
+        result = LimbPoses.of(solution.solutions, solution.tip_gaps, poses.rotations, ends)
+        return replace(result, scale=scale, slides=poses.slides)
 
 
-def _join(of_limbs: Sequence[SolveInputs]) -> SolveInputs:
+def _join(of_limbs: Sequence[SolveInputs[Places]]) -> SolveInputs[Places]:
     """Return the inputs of similar limbs in one record, limb by limb."""
     poles = [inputs.poles for inputs in of_limbs if inputs.poles is not None]
     return SolveInputs(
         np.concatenate([inputs.rows for inputs in of_limbs]),
+        joined([inputs.places for inputs in of_limbs]),
         np.concatenate([inputs.targets for inputs in of_limbs]),
         np.concatenate(poles) if poles else None,
         np.concatenate([inputs.present for inputs in of_limbs]),
         next(inputs.is_followed for inputs in of_limbs if inputs.rows.size),
     )
-
-
-def _find_parents(limb: BodyLimb, places: Places, bodies: Indices, pose: ChainPoses) -> _Parents:
-    """Return the bones that carry a limb in some posed bodies (b,)."""
-    above, head = places.above[bodies], pose.joints[:, limb.rows[0]]
-    if limb.above >= 0:
-        above = np.zeros((len(bodies), 4, 4))
-        above[:, 3, 3] = 1.0
-        above[:, :3, :3] = pose.matrices[:, limb.above]
-        above[:, :3, 3] = pose.joints[:, limb.above]
-    return _Parents(bodies, above, head)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import REACHED
-from ..frames.batch_settings import BatchSettings
+from ..posing.base_solve import BaseSolve
+from ..posing.frame_solve import FrameSolve
 from ..posing.solved import Solved, SolveInputs
 from ..reading.channels import Channels
 from .batch_rigs import READ_NOISE, BatchRigs
@@ -32,13 +33,13 @@ class PresentStarts:
 
     def __init__(
         self,
-        settings: BatchSettings,
+        solve: BaseSolve | FrameSolve,
         rigs: BatchRigs[Any],
-        solve: Callable[[SolveInputs], Solved],
         *,
         is_even: bool,
     ) -> None:
-        """Prepare chains or trees, and the function that solves some of them in their places."""
+        """Prepare chains or trees, by their compiled solver and their armature objects."""
+        settings = solve.settings
         self._settings, self._rigs, self._solve, self._is_even = settings, rigs, solve, is_even
         self._is_current: Flags = settings.first.is_current
         self.is_mixed = not self._is_current.all()
@@ -76,7 +77,7 @@ class PresentStarts:
             is_result &= is_near[:, self._is_current].all(axis=(1, 2))
         return ~is_last_start & ~is_result
 
-    def note_starts(self, inputs: SolveInputs, results: Channels) -> SolveInputs:
+    def note_starts(self, inputs: SolveInputs[Any], results: Channels) -> SolveInputs[Any]:
         """Note the starts of some chains; return their inputs with locations and last solutions."""
         rows, present = inputs.rows, self._read()
         for name, values in present.items():
@@ -107,18 +108,20 @@ class PresentStarts:
         error = np.abs(self._rigs.present[rows] - results[rows])
         return np.where((error <= READ_NOISE).all(axis=2)[..., None], self._whole[rows], np.nan)
 
-    def stay_or_solve(self, inputs: SolveInputs) -> Solved:
+    def stay_or_solve(self, inputs: SolveInputs[Any]) -> Solved:
         """Return trees in their present pose if a solve keeps it; solve others from their starts.
 
         Only some bones of these trees start from the present pose. Such a start is not the result
         of a solve: from it, a tree at rest would move.
         """
-        solved = self._solve(inputs._replace(use_present=True))
+        solved = self._solve.solved(inputs._replace(use_present=True))[0]
         moves = np.abs(solved.channels - inputs.present) > READ_NOISE
         moving = np.flatnonzero(moves.any(axis=(1, 2)))
-        return solved.put(moving, self._solve(inputs.take(moving))) if moving.size else solved
+        if not moving.size:
+            return solved
+        return solved.put(moving, self._solve.solved(inputs.take(moving))[0])
 
-    def bring_to_rest(self, inputs: SolveInputs, solved: Solved, max_repeats: int) -> Solved:
+    def bring_to_rest(self, inputs: SolveInputs[Any], solved: Solved, max_repeats: int) -> Solved:
         """Solve chains that have not arrived from their results until they stay; return all.
 
         Otherwise they would move at the next update without a change, and after undo and loading.
@@ -141,7 +144,7 @@ class PresentStarts:
             inputs = inputs.take(moving)._replace(
                 present=channels[moving], location=location, use_present=True
             )
-            rows, latest = rows[moving], self._solve(inputs)
+            rows, latest = rows[moving], self._solve.solved(inputs)[0]
             solved = solved.put(rows, latest)
         else:
             unsettled = rows[(shares[rows] < 1.0).any(axis=1)]

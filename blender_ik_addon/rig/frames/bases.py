@@ -12,7 +12,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..planning.live_chain import LiveChain
 from ..reading import spaces
-from ..reading.batch_record import joined
+from ..reading.batch_record import BatchRecord, joined
 from ..reading.channels import Pose
 from ..reading.spec import NegativeScale
 
@@ -28,7 +28,7 @@ IDENTITY = np.eye(3)
 
 
 @dataclass(frozen=True)
-class Bases:
+class Bases(BatchRecord):
     """The spaces of c chains, with the heads of their roots as origins.
 
     Attributes:
@@ -53,10 +53,6 @@ class Bases:
     def unit(self) -> Array:
         """The greatest length in scene units of one unit of the base, any direction, (c,)."""
         return self.numbers[:, 21]
-
-    def rows(self, rows: slice | list[int] | Indices) -> Bases:
-        """Return the bases of some of the chains."""
-        return Bases(self.numbers[rows], self.is_even[rows])
 
     def find_moved(self, former: Bases) -> Flags:
         """Return which bases have changed, shape (c,)."""
@@ -176,7 +172,7 @@ def _read_bases(rigs: Sequence[PosedRig], sizes: Sequence[WorldSize]) -> list[Ba
     may_be_even = (has_volume > 0.0) & ~(keeps_bend & (is_mirrored > 0.0))
     bases = find_bases(frames, heads, worlds, largest, may_be_even)
     ends = np.cumsum(counts).tolist()
-    return [bases.rows(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+    return [bases.take(slice(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
 
 def find_bases(

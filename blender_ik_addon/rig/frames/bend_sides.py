@@ -24,8 +24,8 @@ Bending = tuple[Array, Array]
 
 def find_flips(
     settings: BatchSettings,
-    places: Places,
     rows: Indices,
+    places: Places,
     frames: ChainFrames,
     start: ChainPoses,
 ) -> Flags:
@@ -34,10 +34,10 @@ def find_flips(
     Chains that start from their last poses would change sides at every update. For these a flip
     is relative to the stored pose, and the mirroring of negative scale to the rest pose.
 
-    Settings and places are of all chains, frames and start poses of the chains in ``rows``, (b,).
+    Settings are of all chains, the other inputs of the chains in ``rows``, (b,).
     """
     use_flip: Flags = np.asarray(settings.options.use_flip_bend)[rows]
-    keeps_bend = places.keeps_bend[rows, 0]
+    keeps_bend = places.keeps_bend[:, 0]
     if not (keeps_bend.any() or (settings.is_current and use_flip.any())):
         return use_flip
 
@@ -46,7 +46,7 @@ def find_flips(
         return joints, frames.natural_sides(pose)[:, 0]
 
     side = find_sides(*bending(start))
-    keeps_bend = keeps_bend & (np.einsum("bi,bij,bj->b", side, places.unmirrored[rows], side) < 0.0)
+    keeps_bend = keeps_bend & (np.einsum("bi,bij,bj->b", side, places.unmirrored, side) < 0.0)
     if settings.is_current:
         stored = rotation.matrix_from_quaternion(settings.zero[rows])
         is_on_stored = is_on_side_of(bending(start), bending(frames.posed(stored)))

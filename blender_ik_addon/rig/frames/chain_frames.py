@@ -22,6 +22,7 @@ from ..reading import spaces
 from ..reading.batch_record import BatchRecord
 from ..reading.spaces import transform_direction
 from ..trees.floating import Floating
+from .chain_joints import ChainJoints
 from .chain_poses import ChainPoses, interpolate_rotations
 
 
@@ -44,6 +45,7 @@ class ChainFrames(BatchRecord):
         stretch: How far bones of chains may grow; None where no bone may.
         slide: How far bones of chains may slide; None where no bone may.
         floating: How the roots of bodies move; None where roots do not move.
+        joints: Joints of the bones; None for chains whose bones all turn freely.
     """
 
     hanging: BoneHierarchy
@@ -59,6 +61,7 @@ class ChainFrames(BatchRecord):
     stretch: ChainStretch | None = None
     slide: ChainSlide | None = None
     floating: Floating | None = None
+    joints: ChainJoints | None = None
 
     @property
     def segments(self) -> Array:

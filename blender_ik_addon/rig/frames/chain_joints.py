@@ -25,6 +25,7 @@ class ChainJoints(BatchRecord):
         low: Least turns in radians, shape (B, k, 3).
         high: Greatest turns in radians, shape (B, k, 3).
         mobility: One minus stiffness, shape (B, k, 3).
+        is_free: Whether they are joints of a tree whose bones all turn freely.
     """
 
     kinds: tuple[JointKind, ...]
@@ -32,9 +33,12 @@ class ChainJoints(BatchRecord):
     low: Array
     high: Array
     mobility: Array
+    is_free: bool = False
 
     @classmethod
-    def of(cls, of_chains: Sequence[BoneJoints | None]) -> ChainJoints | None:
+    def of(
+        cls, of_chains: Sequence[BoneJoints | None], *, is_free: bool = False
+    ) -> ChainJoints | None:
         """Return the joints of similar chains; None for free ones."""
         joints = [chain for chain in of_chains if chain is not None]
         if not joints:
@@ -49,6 +53,7 @@ class ChainJoints(BatchRecord):
             np.array([one.low for one in joints]),
             np.array([one.high for one in joints]),
             1.0 - np.array([one.stiffness for one in joints]),
+            is_free,
         )
 
     def turns_of(self, local: Array) -> Array:

@@ -11,18 +11,23 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..planning.bone_hierarchy import BoneHierarchy, find_heads_and_effectors, hanging_of
 from ..reading import spaces
 from ..reading.batch_record import stacked
+from ..reading.bone_joints import free_bones
 from ..reading.chain_plan import ChainPlan, rest_side, straight_angle
 from ..reading.channels import Pose
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .chain_frames import ChainFrames
+from .chain_joints import ChainJoints
 
 
-def build_frames(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFrames:
+def build_frames(
+    driven: Sequence[Driven], joints: ChainJoints | None, *, is_even: bool = False
+) -> ChainFrames:
     """Return the frames of similar chains or trees, with roots at the origin and without parents.
 
     Args:
         driven: The chains or trees.
+        joints: Joints of their bones; None where all bones turn freely.
         is_even: Whether their root bones turn in the very spaces that they are solved in.
     """
     hanging, count = driven[0].hanging, len(driven)
@@ -36,6 +41,10 @@ def build_frames(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFra
         takes_all = np.ones((count, 1), dtype=np.bool_)
         whole = np.full((count, 1), spaces.InheritScale.FULL, dtype=np.int32)
         rest = (spaces.RestFrames(identity, identity, takes_all, whole), *rest[1:])
+    if joints is None and driven[0].is_tree:
+        # The core solves trees by their joints.
+        free = [free_bones(len(driven[0].bones))] * count
+        joints = ChainJoints.of(free, is_free=True)
     alone = [tree.live_chains[0] for tree in driven if not tree.is_tree]
     return ChainFrames(
         hanging=hanging,
@@ -51,6 +60,7 @@ def build_frames(driven: Sequence[Driven], *, is_even: bool = False) -> ChainFra
         stretch=stacked([chain.stretch for chain in alone]),
         slide=stacked([tree.slide for tree in driven]),
         floating=stacked([tree.floating for tree in driven if isinstance(tree, BodyPlan)]),
+        joints=joints,
     )
 
 

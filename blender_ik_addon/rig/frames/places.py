@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.arithmetic import Array, Flags
+from ..reading.batch_record import BatchRecord
 from ..reading.channels import Pose
 from ..reading.spec import NegativeScale
 from ..trees.driven import Driven
@@ -18,7 +19,7 @@ IDENTITY = np.eye(4)
 
 
 @dataclass(frozen=True)
-class Places:
+class Places(BatchRecord):
     """The spaces of B chains, or trees of E chains, and the parents of their roots there.
 
     Attributes:
@@ -48,23 +49,12 @@ class Places:
         origin = self.to_world @ -self.from_world[:, :, 3:]
         return np.concatenate((self.to_world, origin), axis=2)
 
-    def hung_on(self, rows: Indices, above: Array, root: Array, chains: Sequence[int]) -> Places:
-        """Return the places of some chains of the trees, with other parents in some rows (b,).
-
-        In these rows the origin moves to the roots' heads.
-
-        Args:
-            rows: Rows of the trees with other parents.
-            above: Pose matrices of these parents, shape (b, 4, 4).
-            root: Heads of the roots, shape (b, 3).
-            chains: Numbers of the chains in the trees.
-        """
-        from_world, parent, head = self.from_world.copy(), self.above.copy(), self.root.copy()
-        from_world[rows, :, 3] -= root
-        parent[rows], head[rows] = above, 0.0
-        parent[rows, :3, 3] -= root
-        keeps_bend = self.keeps_bend[:, list(chains)]
-        return replace(self, from_world=from_world, above=parent, root=head, keeps_bend=keeps_bend)
+    def at_roots(self) -> Places:
+        """Return the places with the roots' heads as origins."""
+        from_world, above = self.from_world.copy(), self.above.copy()
+        from_world[:, :, 3] -= self.root
+        above[:, :3, 3] -= self.root
+        return replace(self, from_world=from_world, above=above, root=np.zeros_like(self.root))
 
     def find_moved(self, former: Places, owns_root: Flags | bool) -> Flags:
         """Return which places have changed, shape (B,).

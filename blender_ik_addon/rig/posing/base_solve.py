@@ -68,11 +68,11 @@ class BaseSolve:
         self._start = self._compile_start(slice(None), local, self.settings.stored)
         self._cached_starts: dict[bytes, BaseStart] = {}
 
-    def solved(self, inputs: SolveInputs, bases: Bases) -> Solved:
-        """Return the result for some of the chains, which have these bases."""
-        return self._find_result(bases, self.turned(inputs, bases))
+    def solved(self, inputs: SolveInputs[Bases]) -> tuple[Solved, Sequence[object]]:
+        """Return the result for some of the chains, and what they remember: nothing."""
+        return self._find_result(inputs.places, self.turned(inputs)), []
 
-    def turned(self, inputs: SolveInputs, bases: Bases) -> Turned:
+    def turned(self, inputs: SolveInputs[Bases]) -> Turned:
         """Return the solution as local rotations, before influence and locks."""
         settings, is_all = self.settings, len(inputs.rows) == len(self.settings)
         pick: Rows = slice(None) if is_all else inputs.rows
@@ -81,7 +81,8 @@ class BaseSolve:
             start = self._compile_start(pick, resumed, inputs.present)
         else:
             start = self._find_start(pick)
-        from_world, targets = bases.from_world, inputs.targets[:, 0]
+        bases, targets = inputs.places, inputs.targets[:, 0]
+        from_world = bases.from_world
         points, effectors = targets[:, :3, 3], start.chains.joint_positions[:, -1]
         ends = point_in_base(from_world, points)
         ends = without_rounding(ends, effectors, points, bases.unit)

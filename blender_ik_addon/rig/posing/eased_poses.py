@@ -90,7 +90,6 @@ def step_poses(
     frames: ChainFrames,
     start: ChainPoses,
     solved: SolvedPoses,
-    joints: ChainJoints,
     easing: Easing,
     steps: Sequence[Step],
 ) -> tuple[SolvedPoses, list[Eased]]:
@@ -100,10 +99,11 @@ def step_poses(
         frames: The frames of the chains, which stay while their bones rotate.
         start: The start poses of the solve.
         solved: The solved poses.
-        joints: Joints of the written bones.
         easing: Ease and speed limit.
         steps: The time steps, one for each chain.
     """
+    joints = frames.joints
+    assert joints is not None
     # If chains stretch, the start pose of the solve has its bones grown already.
     ungrown = start if frames.stretch is None else frames.posed(start.rotations)
     initial, target = _read_pose(frames, ungrown, joints), _read_pose(frames, solved.poses, joints)

@@ -21,7 +21,6 @@ from ...core.model.status import EXTENDED, ITERATIONS_USED_UP, REACHED, Codes
 from ..frames.bases import point_in_base
 from ..frames.batch_settings import BatchSettings
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..frames.framing import build_frames
 from ..frames.places import Places
@@ -105,11 +104,11 @@ class FollowSolve:
         self._led_end = -1 if options.lead is Lead.TIP else 0
         # Index of the end that is placed: it determines where the whole chain is.
         self._placed_end = -1 - self._led_end if options.use_anchor else self._led_end
-        self._frames = build_frames(driven)
+        self._frames = build_frames(driven, settings.joints)
         roots = [chain.skeleton.head_by_location(int(chain.bones[0])) for chain in driven]
         self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 
-    def solved(self, inputs: SolveInputs, places: Places) -> tuple[Solved, list[DragState]]:
+    def solved(self, inputs: SolveInputs[Places]) -> tuple[Solved, list[DragState]]:
         """Drag the led ends of some of the chains to their targets.
 
         They go straight there. Bones swing by the shortest rotations; poles and rotations of
@@ -121,30 +120,29 @@ class FollowSolve:
         Raises:
             IKError: If one of them cannot be dragged; the text says what to do next.
         """
-        rows, start, settings = inputs.rows, inputs.drag, self.settings
+        rows, places, start = inputs.rows, inputs.places, inputs.drag
         assert start is not None
         self._check_places(places, rows)
-        above = places.above[rows]
+        above = places.above
         roots = Heads(
             transform_point(above, self._heads[rows]),
             above[:, :3, :3] @ self._moved[rows],
         )
         root = roots.heads_at(start.location)
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
-        joints = None if settings.joints is None else settings.joints.take(rows)
-        start_poses = self._clamp(frames, start.turns, joints)
+        start_poses = self._clamp(frames, start.turns)
         check_segments(lambda row: self._driven[rows[row]].live_chains[0], start_poses.joints)
-        goal = point_in_base(places.from_world[rows], inputs.targets[:, 0, :3, 3])
+        goal = point_in_base(places.from_world, inputs.targets[:, 0, :3, 3])
         check_distance(start_poses.joints[:, 0], goal, self._find_reach(start_poses))
-        drag_inputs = self._read_inputs(inputs, places)
+        drag_inputs = self._read_inputs(inputs)
         # Chains with new inputs are dragged again.
         is_at_rest = (start.codes >= 0) & (start.inputs == drag_inputs) & self._can_creep
         ends = np.where(is_at_rest[:, None], start_poses.joints[:, self._led_end], goal)
-        poses = self._drag(frames, start_poses, ends, joints)
+        poses = self._drag(frames, start_poses, ends)
         codes = np.where(is_at_rest, start.codes, REACHED)
         holds = start.holds & is_at_rest[:, None, None]
         if self._options.use_anchor:
-            poses = self._finish(frames, poses, ends, joints, codes, holds)
+            poses = self._finish(frames, poses, ends, codes, holds)
         poses, channels, is_held = self._apply_locks(frames, poses, start.whole, rows)
         # A drag to where they are would turn these by rounding, or by what locks hold.
         resting = np.flatnonzero(is_at_rest)
@@ -155,26 +153,26 @@ class FollowSolve:
             location = roots.location_of(poses.joints[:, 0])
         full = Dragged(poses, turns, location, channels)
         shown = self._blend(frames, roots, full, rows, start)
-        solved = self._measure(inputs, places, shown, codes, holds, is_held)
+        solved = self._measure(inputs, shown, codes, holds, is_held)
         float32: Any = np.float32
         stored = float32(channels), float32(shown.channels), float32(shown.location)
         state = DragState(turns, location, *stored, codes, holds, start.home, drag_inputs)
         return solved, [state.take(slice(row, row + 1)) for row in range(len(rows))]
 
-    def _read_inputs(self, inputs: SolveInputs, places: Places) -> npt.NDArray[np.object_]:
+    def _read_inputs(self, inputs: SolveInputs[Places]) -> npt.NDArray[np.object_]:
         """Return as bytes what drags depend on besides the last pose, to compare, shape (b,)."""
-        rows, joints = inputs.rows, self.settings.joints
+        rows, places, joints = inputs.rows, inputs.places, self._frames.joints
         result = np.full(len(rows), b"", dtype=np.object_)
         if not self._can_creep:
             return result
         alike = np.array([self._led_end, self._options.max_bend]).tobytes()
-        arrays = [places.from_world, places.above, self.settings.locks]
-        arrays += [self._frames.scale, self._frames.segments]
+        arrays = [self.settings.locks, self._frames.scale, self._frames.segments]
         if joints is not None:
             alike += np.array([kind.value for kind in joints.kinds]).tobytes()
             arrays += [joints.low, joints.high, joints.mobility]
             arrays += [] if joints.zero is None else [joints.zero]
-        by_chain = [array[rows].reshape(len(rows), -1) for array in arrays]
+        of_rows = [places.from_world, places.above, *[array[rows] for array in arrays]]
+        by_chain = [array.reshape(len(rows), -1) for array in of_rows]
         by_chain.append(inputs.targets[:, 0, :3, 3])
         result[:] = [alike + row.tobytes() for row in np.concatenate(by_chain, axis=1)]
         return result
@@ -188,12 +186,12 @@ class FollowSolve:
         gaps = _length(goal - poses.joints[:, self._led_end])
         return np.where(gaps > LENGTH_ROUNDING * self._find_reach(poses), gaps, 0.0)
 
-    def _clamp(self, frames: ChainFrames, turns: Array, joints: ChainJoints | None) -> ChainPoses:
+    def _clamp(self, frames: ChainFrames, turns: Array) -> ChainPoses:
         """Return the start poses, inside the ranges of joints."""
         start = frames.posed(rotation.matrix_from_quaternion(turns))
-        if joints is None:
+        if frames.joints is None:
             return start
-        clamped = frames.posed(rotation.matrix_from_quaternion(joints.clamped(turns)))
+        clamped = frames.posed(rotation.matrix_from_quaternion(frames.joints.clamped(turns)))
         return self._place(clamped, start.joints[:, self._placed_end])
 
     def _place(self, poses: ChainPoses, points: Array) -> ChainPoses:
@@ -201,12 +199,10 @@ class FollowSolve:
         shift = points - poses.joints[:, self._placed_end]
         return replace(poses, joints=poses.joints + shift[:, None])
 
-    def _drag(
-        self, frames: ChainFrames, start: ChainPoses, goal: Array, joints: ChainJoints | None
-    ) -> ChainPoses:
+    def _drag(self, frames: ChainFrames, start: ChainPoses, goal: Array) -> ChainPoses:
         """Return chains with their led ends dragged as near to goals as they come."""
         points = start.joints[:, self._placed_end] if self._options.use_anchor else goal
-        poses = self._place(self._drag_once(frames, start, goal, joints), points)
+        poses = self._place(self._drag_once(frames, start, goal), points)
         last_gaps = np.full(len(goal), np.inf)
         for _ in range(MAX_DRAG_PASSES - 1):
             gaps = self._find_gaps(poses, goal)
@@ -214,16 +210,14 @@ class FollowSolve:
             if not rows.size:
                 break
             last_gaps = gaps
-            row_joints = None if joints is None else joints.take(rows)
-            dragged = self._drag_once(frames.take(rows), poses.take(rows), goal[rows], row_joints)
+            dragged = self._drag_once(frames.take(rows), poses.take(rows), goal[rows])
             poses = poses.put(rows, self._place(dragged, points[rows]))
         return poses
 
-    def _drag_once(
-        self, frames: ChainFrames, poses: ChainPoses, goal: Array, joints: ChainJoints | None
-    ) -> ChainPoses:
+    def _drag_once(self, frames: ChainFrames, poses: ChainPoses, goal: Array) -> ChainPoses:
         """Return the poses after one drag, wherever their placed ends are then."""
-        core_joints = None if joints is None else frames_for_core(frames, poses, joints)
+        joints = frames.joints
+        core_joints = None if joints is None else frames_for_core(frames, poses)
         chains = Chains(poses.joints, None, core_joints)
         solutions = solve_as(chains, frames.compiled, Goals(goal), self._options)
         if joints is None or solutions.local_rotations_wxyz is None:
@@ -238,7 +232,6 @@ class FollowSolve:
         frames: ChainFrames,
         poses: ChainPoses,
         goal: Array,
-        joints: ChainJoints | None,
         codes: Codes,
         holds: Flags,
     ) -> ChainPoses:
@@ -247,7 +240,7 @@ class FollowSolve:
         if not rows.size:
             return poses
         points, reach = poses.joints[rows, self._placed_end], self._find_reach(poses)[rows]
-        if joints is None and self._options.max_bend < np.pi:
+        if frames.joints is None and self._options.max_bend < np.pi:
             # No other solver knows the greatest bend.
             is_far = _length(goal[rows] - points) > reach
             codes[rows] = np.where(is_far, EXTENDED, ITERATIONS_USED_UP)
@@ -258,10 +251,7 @@ class FollowSolve:
         # Without restarts: the solve continues from the present pose.
         options = SolveOptions(tolerance=LENGTH_ROUNDING * reach, use_finish=False)
         posing = Posing(replace(frames.take(rows), root=root), start, Goals(end), options)
-        if joints is None:
-            solved = solve_freely(posing)
-        else:
-            solved = solve_with_joints(posing, joints.take(rows), None)
+        solved = solve_freely(posing) if frames.joints is None else solve_with_joints(posing)
         codes[rows] = solved.solutions.status_code
         if solved.solutions.holds is not None:
             holds[rows, : solved.solutions.holds.shape[1]] = solved.solutions.holds
@@ -305,22 +295,17 @@ class FollowSolve:
         return Dragged(full.poses.put(partial, posed), turns, location, channels)
 
     def _measure(
-        self,
-        inputs: SolveInputs,
-        places: Places,
-        pose: Dragged,
-        codes: Codes,
-        holds: Flags,
-        held: Flags,
+        self, inputs: SolveInputs[Places], pose: Dragged, codes: Codes, holds: Flags, held: Flags
     ) -> Solved:
         """Return the result, measured on the written pose."""
-        settings, rows, reach = self.settings, inputs.rows, self._find_reach(pose.poses)
-        goal = point_in_base(places.from_world[rows], inputs.targets[:, 0, :3, 3])
-        gaps = transform_direction(
-            places.to_world[rows], pose.poses.joints[:, self._led_end] - goal
+        settings, rows, places = self.settings, inputs.rows, inputs.places
+        reach = self._find_reach(pose.poses)
+        goal = point_in_base(places.from_world, inputs.targets[:, 0, :3, 3])
+        gaps = transform_direction(places.to_world, pose.poses.joints[:, self._led_end] - goal)
+        residuals = _length(gaps)
+        has_arrived = (
+            residuals - LENGTH_ROUNDING * places.unit * reach <= settings.tolerance[rows, 0]
         )
-        residuals, unit = _length(gaps), places.unit[rows]
-        has_arrived = residuals - LENGTH_ROUNDING * unit * reach <= settings.tolerance[rows, 0]
         is_blended = settings.shares[rows, 0] < 1.0
         # Without an anchor only the rounding of large coordinates in float64 leaves a gap.
         codes = find_statuses(codes, has_arrived, is_blended, held.any(axis=1))
@@ -340,9 +325,9 @@ class FollowSolve:
 
     def _check_places(self, places: Places, rows: Indices) -> None:
         """Raise if an object is scaled flat, or a parent so that no location moves a bone."""
-        if places.is_flat[rows].any():
+        if places.is_flat.any():
             raise scaled_flat()
-        above = places.above[rows, :3, :3]
+        above = places.above[:, :3, :3]
         is_thin = (
             np.abs(np.linalg.det(above)) <= MIN_AXIS_RATIO * np.linalg.norm(above, axis=(1, 2)) ** 3
         )

@@ -14,12 +14,11 @@ import numpy as np
 
 from ...core import Chains, Forces, Goals
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags, Indices
+from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import points_in_base, without_rounding
 from ..frames.batch_settings import BatchSettings
 from ..frames.bend_sides import find_flips
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..frames.framing import build_frames
 from ..frames.places import Places
@@ -29,7 +28,6 @@ from ..planning.acting_forces import forces_on, gravity_in_bases
 from ..planning.checks import check_segments
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
-from ..reading.bone_joints import free_bones
 from ..reading.refusals import scaled_flat
 from ..trees.driven import Driven
 from .eased_poses import Eased, step_poses
@@ -49,12 +47,11 @@ class FrameSolve:
             is_even: Whether trees are solved in the spaces of their root bones.
         """
         self.settings = settings = BatchSettings.of(driven)
-        self._driven, self._joints = driven, settings.joints
-        self._frames = build_frames(driven, is_even=is_even)
+        self._driven = driven
+        self._frames = build_frames(driven, settings.joints, is_even=is_even)
+        self._has_forces = not settings.is_tree and settings.spec.force is not None
         if settings.is_tree:
             self._levers = np.array([tree.levers for tree in driven])
-            free = free_bones(len(settings.first.bones))
-            self._joints = settings.joints or ChainJoints.of([free] * len(driven))
         # Start poses of all chains: frames, start channels, poses, and the chains for the core.
         self._cached_start: tuple[ChainFrames, Array, ChainPoses, Chains | None] | None = None
         # Start poses and aimed poses of chains that ease, for those that have been solved.
@@ -68,29 +65,29 @@ class FrameSolve:
             return self._frames.floating is not None
         return self._frames.slide.moves_root
 
-    def solved(self, inputs: SolveInputs, places: Places) -> tuple[Solved, list[Eased]]:
+    def solved(self, inputs: SolveInputs[Places]) -> tuple[Solved, list[Eased]]:
         """Return the result for some of the chains or trees, and what they remember if they ease.
 
         Raises:
             IKError: If one of them cannot be solved; the text says what to do next.
         """
-        rows = inputs.rows
-        if places.is_flat[rows].any():
+        if inputs.places.is_flat.any():
             raise scaled_flat()
-        frames, stepped = self._place_frames(places, rows), list[Eased]()
+        frames, stepped = self._place_frames(inputs), list[Eased]()
         if inputs.steps is None:
-            solved = self._solve(inputs, places, frames)[1]
+            solved = self._solve(inputs, frames)[1]
         else:
-            solved, stepped = self._step(inputs, places, frames)
-        return self._find_result(inputs, places, frames, solved), stepped
+            solved, stepped = self._step(inputs, frames)
+        return self._find_result(inputs, frames, solved), stepped
 
-    def posed(self, inputs: SolveInputs, places: Places) -> SolvedPoses:
+    def posed(self, inputs: SolveInputs[Places]) -> SolvedPoses:
         """Return the solved poses before influence and locks."""
-        return self._solve(inputs, places, self._place_frames(places, inputs.rows))[1]
+        return self._solve(inputs, self._place_frames(inputs))[1]
 
-    def _place_frames(self, places: Places, rows: Indices) -> ChainFrames:
+    def _place_frames(self, inputs: SolveInputs[Places]) -> ChainFrames:
         """Return the frames of some chains or trees at their places."""
-        frames, above, root = self._frames.take(rows), places.above[rows], places.root[rows]
+        frames, places = self._frames.take(inputs.rows), inputs.places
+        above, root = places.above, places.root
         if frames.slide is not None:
             head = spaces.transform_point(above, frames.slide.root)
             root = np.where(frames.slide.moves_root[:, None], head, root)
@@ -99,34 +96,36 @@ class FrameSolve:
         return replace(frames, parent=above[:, :3, :3], root=root)
 
     def _solve(
-        self, inputs: SolveInputs, places: Places, frames: ChainFrames
+        self, inputs: SolveInputs[Places], frames: ChainFrames
     ) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of chains or trees."""
-        settings, rows = self.settings, inputs.rows
-        posing = self._make_posing(inputs, places, frames)
+        posing = self._make_posing(inputs, frames)
+        if frames.joints is None:
+            return posing.start, _revert_worse(posing, solve_freely(posing))
+        solved = solve_with_joints(posing)
+        if self.settings.joints is None and frames.floating is None:
+            solved = self._unroll(inputs, posing, solved)
+        return posing.start, _revert_worse(posing, turn_tips(posing, solved))
+
+    def _make_posing(self, inputs: SolveInputs[Places], frames: ChainFrames) -> Posing:
+        """Return goals, options and start poses in the spaces of places."""
+        settings, rows, places = self.settings, inputs.rows, inputs.places
+        start, chains = self._start(inputs, frames)
+        options = settings.options.take(rows).per_unit(places.unit)
+        if not settings.is_tree and not settings.spec.has_side:
+            flipped = find_flips(settings, rows, places, frames, start)
+            options = replace(options, use_flip_bend=flipped)
+        goals, tips = self._goals_of(inputs, frames, start), self._tips_of(inputs)
+        posing = Posing(frames, start, goals, options, tips, chains=chains)
         if frames.stretch is not None:
             posing = _grow(posing, frames.stretch)
-        if self._joints is None:
-            return posing.start, _revert_worse(posing, solve_freely(posing))
-        joints = self._joints.take(rows)
-        solved = solve_with_joints(posing, joints, self._find_forces(posing, places, rows))
-        if settings.joints is None and frames.floating is None:
-            solved = self._unroll(inputs, posing, solved)
-        solved = turn_tips(posing, solved, None if settings.joints is None else joints)
-        return posing.start, _revert_worse(posing, solved)
+        if self._has_forces:
+            posing = replace(posing, forces=self._find_forces(inputs, posing.start))
+        return posing
 
-    def _make_posing(self, inputs: SolveInputs, places: Places, frames: ChainFrames) -> Posing:
-        """Return goals, options and start poses in the spaces of places."""
-        settings, rows = self.settings, inputs.rows
-        start, chains = self._start(inputs, frames)
-        options = settings.options.per_unit(places.unit).take(rows)
-        if not settings.is_tree and not settings.spec.has_side:
-            flipped = find_flips(settings, places, rows, frames, start)
-            options = replace(options, use_flip_bend=flipped)
-        goals, tips = self._goals_of(inputs, places, frames, start), self._tips_of(inputs, places)
-        return Posing(frames, start, goals, options, tips, chains=chains)
-
-    def _start(self, inputs: SolveInputs, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
+    def _start(
+        self, inputs: SolveInputs[Places], frames: ChainFrames
+    ) -> tuple[ChainPoses, Chains | None]:
         """Return the start poses, and the chains for the core; cached while they stay the same."""
         settings, rows = self.settings, inputs.rows
         local = settings.start_rotations(
@@ -145,24 +144,20 @@ class FrameSolve:
         start = frames.posed(rotation.matrix_from_quaternion(local), slides=slides)
         if not settings.is_tree:
             check_segments(lambda row: self._driven[rows[row]].live_chains[0], start.joints)
-        chains = self._compile_chains(rows, frames, start)
+        chains = self._compile_chains(frames, start)
         if len(rows) == len(settings):
             self._cached_start = frames, channels, start, chains
         return start, chains
 
-    def _compile_chains(
-        self, rows: Indices, frames: ChainFrames, start: ChainPoses
-    ) -> Chains | None:
+    def _compile_chains(self, frames: ChainFrames, start: ChainPoses) -> Chains | None:
         """Return start poses as the core takes them; None if forces act or bones stretch."""
-        if not self.settings.is_tree and self.settings.spec.force is not None:
+        if self._has_forces or frames.stretch is not None:
             return None
-        if frames.stretch is not None:
-            return None
-        if self._joints is None:
+        if frames.joints is None:
             return free_chains_for_core(frames, start, start.joints)
-        return chains_for_core(frames, start, self._joints.take(rows))
+        return chains_for_core(frames, start)
 
-    def _start_slides(self, inputs: SolveInputs, frames: ChainFrames) -> Array | None:
+    def _start_slides(self, inputs: SolveInputs[Places], frames: ChainFrames) -> Array | None:
         """Return the slides to start from, shape (b, k); None if nothing slides.
 
         As for rotations, present slides with influence are a share of the last solution.
@@ -176,24 +171,25 @@ class FrameSolve:
         return np.where(influence > 0.0, slide.within(slides), 0.0)
 
     def _goals_of(
-        self, inputs: SolveInputs, places: Places, frames: ChainFrames, start: ChainPoses
+        self, inputs: SolveInputs[Places], frames: ChainFrames, start: ChainPoses
     ) -> Goals:
         """Return the goals without the turns of tips."""
         settings, rows, stays = self.settings, inputs.rows, ~inputs.is_followed
-        from_world, angle = places.from_world[rows], settings.pole_angle[rows]
-        angle = np.where(places.keeps_bend[rows], -angle, angle)
+        places, from_world = inputs.places, inputs.places.from_world
+        angle = settings.pole_angle[rows]
+        angle = np.where(places.keeps_bend, -angle, angle)
         points, effectors = (
             inputs.targets[:, :, :3, 3],
             start.joints[:, self._frames.hanging.count :],
         )
         ends = points_in_base(from_world, points)
-        ends = without_rounding(ends, effectors, points, places.unit[rows])
+        ends = without_rounding(ends, effectors, points, places.unit)
         poles = None if inputs.poles is None else points_in_base(from_world, inputs.poles)
         if settings.carried is not None:
             rotations = from_world[:, :, :3] @ inputs.targets[:, 0, :3, :3]
-            keeps_bend, unmirrored = places.keeps_bend[rows, 0], places.unmirrored[rows]
-            carried = settings.carried.take(rows)
-            poles = carried.poles_of(frames, ends[:, 0], rotations, unmirrored, keeps_bend)[:, None]
+            keeps_bend, carried = places.keeps_bend[:, 0], settings.carried.take(rows)
+            poles = carried.poles_of(frames, ends[:, 0], rotations, places.unmirrored, keeps_bend)
+            poles = poles[:, None]
         if not settings.is_tree:
             return Goals(ends[:, 0], None if poles is None else poles[:, 0], angle[:, 0])
         if stays.any():
@@ -213,28 +209,27 @@ class FrameSolve:
             priority=settings.first.priorities,
         )
 
-    def _tips_of(self, inputs: SolveInputs, places: Places) -> TipGoals | None:
+    def _tips_of(self, inputs: SolveInputs[Places]) -> TipGoals | None:
         """Return the orientations that tips shall take, in the spaces of places."""
         like = self.settings.first
         chains = [chain for chain in like.turning_chains if inputs.is_followed[chain]]
         if not chains:
             return None
-        from_world = places.from_world[inputs.rows]
-        turns = from_world[:, None, :, :3] @ inputs.targets[:, chains, :3, :3]
+        turns = inputs.places.from_world[:, None, :, :3] @ inputs.targets[:, chains, :3, :3]
         shares = [like.specs[chain].options.orient_weight for chain in chains]
         return TipGoals(tuple(chains), rotation.orientation(turns), tuple(shares))
 
-    def _find_forces(self, posing: Posing, places: Places, rows: Indices) -> Forces | None:
-        """Return the forces on the segments of chains; None without any."""
-        if self.settings.is_tree or self.settings.spec.force is None:
-            return None
-        specs = [self._driven[row].specs[0] for row in rows.tolist()]
-        lengths = np.linalg.norm(np.diff(posing.start.joints, axis=1), axis=2)
-        forces = self.settings.with_optimum(forces_on(specs, lengths), rows)
+    def _find_forces(self, inputs: SolveInputs[Places], start: ChainPoses) -> Forces:
+        """Return the forces on the segments of chains."""
+        specs = [self._driven[row].specs[0] for row in inputs.rows.tolist()]
+        lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
+        forces = self.settings.with_optimum(forces_on(specs, lengths), inputs.rows)
         assert forces is not None
-        return replace(forces, gravity=gravity_in_bases(forces, places.to_world[rows]))
+        return replace(forces, gravity=gravity_in_bases(forces, inputs.places.to_world))
 
-    def _unroll(self, inputs: SolveInputs, posing: Posing, solved: SolvedPoses) -> SolvedPoses:
+    def _unroll(
+        self, inputs: SolveInputs[Places], posing: Posing, solved: SolvedPoses
+    ) -> SolvedPoses:
         """Return poses of free trees without needless rolls, where no effector moves by that."""
         hang, frames, poses = posing.frames.hanging, posing.frames, solved.poses
         keeps_roll = ~self._levers.any(axis=(0, 2))
@@ -252,17 +247,16 @@ class FrameSolve:
         return replace(solved, poses=poses.put(unmoved, rolled.take(unmoved)))
 
     def _step(
-        self, inputs: SolveInputs, places: Places, frames: ChainFrames
+        self, inputs: SolveInputs[Places], frames: ChainFrames
     ) -> tuple[SolvedPoses, list[Eased]]:
         """Return chains on their way to solved poses; solve again only if inputs have changed."""
-        rows, easing, joints = inputs.rows, self.settings.spec.easing, self._joints
+        rows, easing = inputs.rows, self.settings.spec.easing
         assert easing is not None
-        assert joints is not None
         assert inputs.steps is not None
         assert inputs.is_known is not None
         changed = np.flatnonzero(~(inputs.is_known & self._is_solved[rows]))
         if changed.size:
-            new = self._solve(inputs.take(changed), places, frames.take(changed))
+            new = self._solve(inputs.take(changed), frames.take(changed))
             if self._eased_poses is None:
                 first = np.zeros(len(self._driven), dtype=np.int64)
                 self._eased_poses = new[0].take(first), new[1].take(first)
@@ -271,10 +265,10 @@ class FrameSolve:
             self._is_solved[rows[changed]] = True
         assert self._eased_poses is not None
         start, solved = self._eased_poses[0].take(rows), self._eased_poses[1].take(rows)
-        return step_poses(frames, start, solved, joints.take(rows), easing, inputs.steps)
+        return step_poses(frames, start, solved, easing, inputs.steps)
 
     def _find_result(
-        self, inputs: SolveInputs, places: Places, frames: ChainFrames, solved: SolvedPoses
+        self, inputs: SolveInputs[Places], frames: ChainFrames, solved: SolvedPoses
     ) -> Solved:
         """Return the result after influence and locks, measured on the written pose."""
         settings, rows, poses = self.settings, inputs.rows, solved.poses
@@ -298,8 +292,8 @@ class FrameSolve:
             matrices = rotation.matrix_from_quaternion(settings.local_of(channels[moved]))
             some = [None if values is None else values[moved] for values in (scale, slides)]
             poses = poses.put(moved, frames.take(moved).posed(matrices, *some))
-        world = places.to_world[rows]
-        ends = points_in_base(places.from_world[rows], inputs.targets[:, :, :3, 3])
+        world = inputs.places.to_world
+        ends = points_in_base(inputs.places.from_world, inputs.targets[:, :, :3, 3])
         gaps = (poses.joints[:, frames.hanging.count :] - ends) @ world.swapaxes(-1, -2)
         residuals = np.where(inputs.is_followed, np.linalg.norm(gaps, axis=2), 0.0)
         # Without the error that float32 matrices of parents leave of a solve that has arrived.

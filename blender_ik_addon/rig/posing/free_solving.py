@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...core import Chains, Goals, InvalidChainError, Solutions, SolveOptions, solve_batch
+from ...core import Chains, Forces, Goals, InvalidChainError, Solutions, SolveOptions, solve_batch
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.model.status import EXTENDED, ITERATIONS_USED_UP, SOFTENED
@@ -41,6 +41,7 @@ class Posing(BatchRecord):
         options: Solve options, with distances in armature space.
         tips: Orientations that tips shall take; None for none.
         lengths: Grown lengths of segments, shape (b, m); NaN for chains without growth, or None.
+        forces: Forces on the segments; None for none.
         floor: Floor that bodies do not pass; None for none.
         chains: The start poses as cached for the core; None to build them.
         near: Poses that bodies start from and stay near to; None for their start poses.
@@ -52,6 +53,7 @@ class Posing(BatchRecord):
     options: SolveOptions
     tips: TipGoals | None = None
     lengths: Array | None = None
+    forces: Forces | None = None
     floor: BodyFloor | None = None
     chains: Chains | None = None
     near: ChainPoses | None = None

@@ -33,20 +33,13 @@ AGREES = 1e-6
 MIN_VOLUME_SHARE = 1e-9
 
 
-def solve_with_joints(posing: Posing, joints: ChainJoints, forces: Forces | None) -> SolvedPoses:
-    """Solve inside the ranges of the joints.
-
-    Args:
-        posing: The chains or trees.
-        joints: Joints of their written bones.
-        forces: Forces on their segments; None for none.
-    """
+def solve_with_joints(posing: Posing) -> SolvedPoses:
+    """Solve chains or trees inside the ranges of their joints."""
     best: SolvedPoses | None = None
     rows, inputs, pose = np.arange(len(posing.start.joints)), posing, posing.start
-    joints_left, forces_left = joints, forces
     least_gaps, former_gaps = np.full((2, len(rows)), np.inf)
     for number in range(FRAME_PASSES):
-        result = _pass(inputs, pose, joints_left, forces_left, number)
+        result = _pass(inputs, pose, number)
         gaps = np.abs(result.poses.joints - result.solutions.joint_positions).max(axis=(1, 2))
         better = np.flatnonzero((gaps < least_gaps[rows]) | (posing.lengths is not None))
         best = result if best is None else best.put(rows[better], result.take(better))
@@ -59,28 +52,25 @@ def solve_with_joints(posing: Posing, joints: ChainJoints, forces: Forces | None
         if not rest.size:
             break
         rows, pose, inputs = rows[rest], result.poses.take(rest), inputs.take(rest)
-        joints_left = joints_left.take(rest)
-        forces_left = None if forces_left is None else forces_left.take(rest)
         if number == 0:
             inputs = replace(inputs, options=replace(inputs.options, solver=Solver.NEWTON))
     assert best is not None
     return best
 
 
-def _pass(
-    posing: Posing, pose: ChainPoses, joints: ChainJoints, forces: Forces | None, number: int
-) -> SolvedPoses:
+def _pass(posing: Posing, pose: ChainPoses, number: int) -> SolvedPoses:
     """Solve with the frames that bones have in poses, and pose the bones."""
-    frames, count = posing.frames, posing.frames.hanging.count
-    chains = posing.chains
+    frames, joints, chains = posing.frames, posing.frames.joints, posing.chains
+    count = frames.hanging.count
+    assert joints is not None
     if number > 0 or chains is None:
-        chains = chains_for_core(frames, pose, joints, forces)
+        chains = chains_for_core(frames, pose, posing.forces)
     goals = add_tip_turns(posing.goals, frames, pose, posing.tips)
     if posing.floor is not None:
         goals = replace(goals, floor=posing.floor.on(pose.matrices, pose.joints))
     if number == 0 and posing.near is not None:
         pose = posing.near
-        goals = _stay_near(goals, pose, joints, count)
+        goals = _stay_near(goals, joints, pose, count)
     solutions = solve_as(chains, frames.compiled, goals, posing.options)
     if frames.floating is not None:
         solutions = _remove_floating_root(solutions)
@@ -98,16 +88,14 @@ def _pass(
     return SolvedPoses(solutions, posed, gaps if gaps.ndim else np.zeros(len(rotations)))
 
 
-def chains_for_core(
-    frames: ChainFrames, pose: ChainPoses, joints: ChainJoints, forces: Forces | None = None
-) -> Chains:
+def chains_for_core(frames: ChainFrames, pose: ChainPoses, forces: Forces | None = None) -> Chains:
     """Return chains or trees with the frames of their bones in poses.
 
     Raises:
         RigError: If a bone is scaled flat.
     """
     hang, sides, points = frames.hanging, frames.natural_sides(pose), pose.joints
-    core_joints = frames_for_core(frames, pose, joints, hang.unturned)
+    core_joints = frames_for_core(frames, pose, hang.unturned)
     if frames.floating is not None:
         # For the core the floating root is one more bone, whose head is the head of the root.
         points = np.concatenate((points[:, :1], points), axis=1)
@@ -122,7 +110,7 @@ def chains_for_core(
     )
 
 
-def _stay_near(goals: Goals, pose: ChainPoses, joints: ChainJoints, count: int) -> Goals:
+def _stay_near(goals: Goals, joints: ChainJoints, pose: ChainPoses, count: int) -> Goals:
     """Return goals of bodies of ``count`` bones that start from poses and stay near to them."""
     local = joints.turns_of(rotation.quaternion_from_matrix(pose.rotations[:, :count]))
     root_turns = np.broadcast_to(NOT_TURNED, (len(local), 1, 4))
@@ -161,14 +149,16 @@ def _remove_floating_root(solutions: Solutions) -> Solutions:
 
 
 def frames_for_core(
-    frames: ChainFrames, pose: ChainPoses, joints: ChainJoints, unturned: tuple[int, ...] = ()
+    frames: ChainFrames, pose: ChainPoses, unturned: tuple[int, ...] = ()
 ) -> Joints:
     """Return the joints of bones with the frames that these have in poses.
 
     Raises:
         RigError: If a bone is scaled flat.
     """
-    hang, local = frames.hanging, rotation.quaternion_from_matrix(pose.rotations)
+    hang, joints = frames.hanging, frames.joints
+    assert joints is not None
+    local = rotation.quaternion_from_matrix(pose.rotations)
     rows, above = slice(hang.count), list(hang.parents[: hang.count])
     posed = pose.frames[:, rows]
     sizes = np.linalg.norm(posed, axis=(2, 3))
@@ -200,14 +190,8 @@ def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array
     return frames.slide.within(slides)
 
 
-def turn_tips(posing: Posing, solved: SolvedPoses, joints: ChainJoints | None) -> SolvedPoses:
-    """Turn tips beyond the effectors to their requested orientations, as far as limits allow.
-
-    Args:
-        posing: The chains or trees.
-        solved: Their solved poses.
-        joints: Joints of the written bones; None if all turn freely.
-    """
+def turn_tips(posing: Posing, solved: SolvedPoses) -> SolvedPoses:
+    """Turn tips beyond the effectors to their requested orientations, as far as limits allow."""
     tips, frames, pose = posing.tips, posing.frames, solved.poses
     if tips is None:
         return solved
@@ -225,8 +209,8 @@ def turn_tips(posing: Posing, solved: SolvedPoses, joints: ChainJoints | None) -
         goals = interpolate_rotations(pose.rotations[:, rows], goals, share)
     rotations, gaps = pose.rotations.copy(), solved.tip_gaps.copy()
     rotations[:, rows] = goals
-    if joints is not None:
-        clamped = joints.clamped(rotation.quaternion_from_matrix(rotations))[:, rows]
+    if frames.joints is not None and not frames.joints.is_free:
+        clamped = frames.joints.clamped(rotation.quaternion_from_matrix(rotations))[:, rows]
         rotations[:, rows] = rotation.matrix_from_quaternion(clamped)
         angles = angles_between(clamped, rotation.quaternion_from_matrix(goals))
         gaps.reshape(len(gaps), -1)[:, [tips.chains[i] for i in indices]] = angles

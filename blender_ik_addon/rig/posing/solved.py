@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,12 +15,16 @@ from ..reading.batch_record import BatchRecord, take_rows
 from .drag_state import DragState
 from .eased_poses import Step
 
+Place = TypeVar("Place")
+"""Type of the spaces that chains are solved in."""
 
-class SolveInputs(NamedTuple):
+
+class SolveInputs(NamedTuple, Generic[Place]):
     """Inputs of one solve: b of the B chains, or trees of E chains, of a batch.
 
     Attributes:
         rows: Rows of the chains in the batch, shape (b,).
+        places: The spaces that these chains are solved in.
         targets: World matrices of the targets, shape (b, E, 4, 4).
         poles: World positions of the poles of chains that have one, shape (b, P, 3), or None.
         present: Present rotation channels of the bones, shape (b, k, 4).
@@ -36,6 +40,7 @@ class SolveInputs(NamedTuple):
     """
 
     rows: Indices
+    places: Place
     targets: Array
     poles: Array | None
     present: Array
@@ -48,12 +53,12 @@ class SolveInputs(NamedTuple):
     floors: Array | None = None
     drag: DragState | None = None
 
-    def take(self, rows: Indices) -> SolveInputs:
+    def take(self, rows: Indices) -> SolveInputs[Place]:
         """Return the inputs of some of these chains, without easing steps and last solutions."""
         inputs = self._replace(steps=None, is_known=None, use_present=False, whole=None)
         if are_all(rows, len(self.rows)):
             return inputs
-        names = ("rows", "targets", "poles", "present", "location", "floors")
+        names = ("rows", "places", "targets", "poles", "present", "location", "floors")
         return inputs._replace(**{name: take_rows(getattr(self, name), rows) for name in names})
 
 
