@@ -261,16 +261,18 @@ class _LimbResults:
 
     def note(self, limb: BodyLimb, rows: Indices, poses: LimbPoses, pulls: Flags) -> None:
         """Note the result of a limb in some bodies, and which of its chains pulled at these."""
-        chains = rows[:, None], limb.chains
+        chains, solutions = (rows[:, None], limb.chains), poses.solutions
+        old = self._codes[chains]
+        new = solutions.status_code.reshape(old.shape)
         # Chains that pulled and still miss their target keep the status of the body's solve.
-        old, new = self._codes[chains], poses.codes
         self._codes[chains] = np.where(pulls & (old != REACHED) & (new != REACHED), old, new)
-        self._residuals[chains], self.tip_gaps[chains] = poses.residuals, poses.tip_gaps
-        self._iterations[rows] += poses.iterations
-        if poses.holds is not None:
-            bones = limb.rows[: poses.holds.shape[1]]
+        self._residuals[chains] = solutions.residual.reshape(old.shape)
+        self.tip_gaps[chains] = poses.tip_gaps.reshape(old.shape)
+        self._iterations[rows] += solutions.iterations
+        if solutions.holds is not None:
+            bones = limb.rows[: solutions.holds.shape[1]]
             is_solved = bones < self._holds.shape[1]
-            self._holds[rows[:, None], bones[is_solved]] = poses.holds[:, is_solved]
+            self._holds[rows[:, None], bones[is_solved]] = solutions.holds[:, is_solved]
 
     def solutions(self, pose: ChainPoses) -> Solutions:
         """Return the results as ``Solutions`` of the bodies in a pose."""

@@ -33,38 +33,18 @@ class LimbPoses(BatchRecord):
     Attributes:
         rotations: Local rotations, shape (b, k, 3, 3).
         ends: Vectors from the heads of the limbs to effectors, armature space, shape (b, E, 3).
-        codes: Indices into ``core.STATUSES``, shape (b, E).
-        residuals: Residuals of the effectors, shape (b, E).
-        iterations: Iterations of the solves, shape (b,).
-        tip_gaps: Angles left to the goal orientations in radians, shape (b, E).
-        holds: As ``core.Solutions``, shape (b, n, 3); None for bones without joints.
+        solutions: Solutions of the segments.
+        tip_gaps: As in ``SolvedPoses``.
         scale: Scale channels, shape (b, k, 3); None where nothing stretches.
         slides: Distances that bones have slid, shape (b, k); None where nothing slides.
     """
 
     rotations: Array
     ends: Array
-    codes: Indices
-    residuals: Array
-    iterations: Indices
+    solutions: Solutions
     tip_gaps: Array
-    holds: Flags | None
     scale: Array | None = None
     slides: Array | None = None
-
-    @classmethod
-    def of(cls, solutions: Solutions, tip_gaps: Array, rotations: Array, ends: Array) -> LimbPoses:
-        """Return the poses of limbs that neither stretch nor slide, by their solutions."""
-        shape = len(rotations), -1
-        return cls(
-            rotations,
-            ends,
-            solutions.status_code.reshape(shape),
-            solutions.residual.reshape(shape),
-            solutions.iterations,
-            tip_gaps.reshape(shape),
-            solutions.holds,
-        )
 
 
 class LimbSolve:
@@ -185,14 +165,13 @@ class LimbSolve:
         to_armature = inputs.places.from_world[:, :, :3] @ bases.to_world
         ends = solution.solutions.joint_positions[:, -1:] @ to_armature.swapaxes(1, 2)
         rotations = rotation.matrix_from_quaternion(solution.local)
-        return LimbPoses.of(solution.solutions, solution.tip_gaps, rotations, ends)
+        return LimbPoses(rotations, ends, solution.solutions, solution.tip_gaps)
 
     def _solve_in_armatures(self, inputs: SolveInputs[Places]) -> LimbPoses:
         solution = self._in_armatures.posed(inputs._replace(places=inputs.places.at_roots()))
         poses, scale = solution.poses, solution.poses.scale if self._driven[0].stretches else None
-        ends = poses.joints[:, -inputs.targets.shape[1] :]
-        result = LimbPoses.of(solution.solutions, solution.tip_gaps, poses.rotations, ends)
-        return replace(result, scale=scale, slides=poses.slides)
+        ends, solved = poses.joints[:, -inputs.targets.shape[1] :], solution.solutions
+        return LimbPoses(poses.rotations, ends, solved, solution.tip_gaps, scale, poses.slides)
 
 
 def _join(of_limbs: Sequence[SolveInputs[Places]]) -> SolveInputs[Places]:
