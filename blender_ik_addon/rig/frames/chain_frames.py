@@ -166,28 +166,12 @@ class ChainFrames(BatchRecord):
 
         return self._pose(local_turn)
 
-    def rolled(
-        self, start: ChainPoses, poses: ChainPoses, levers: Array, fixed: Flags
-    ) -> ChainPoses:
-        """Return trees whose free bones point as in solved poses, with the least roll.
-
-        The roll of a straight limb is arbitrary: the core's depends on the path of its iterations
-        and may jump at the next target. Here every bone swings from the start, in the space of its
-        parent, by the shortest rotation to its solved direction.
-
-        Args:
-            start: The start poses.
-            poses: The solved poses.
-            levers: Directions to the ends of each bone in its space, shape (B, n, 3).
-            fixed: Bones that keep their whole solved rotation, shape (n,).
-        """
-        directions = transform_direction(poses.matrices[:, : self.hanging.count], levers)
-        return self.pointed(start, poses, levers, directions, fixed)
-
     def pointed(
         self, start: ChainPoses, poses: ChainPoses, levers: Array, directions: Array, fixed: Flags
     ) -> ChainPoses:
         """Return poses whose bones swing from a start to directions, but for fixed bones.
+
+        They swing in the space of their parents, by the shortest rotations.
 
         Args:
             start: Pose that bones swing from.

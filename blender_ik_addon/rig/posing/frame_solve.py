@@ -230,7 +230,11 @@ class FrameSolve:
     def _unroll(
         self, inputs: SolveInputs[Places], posing: Posing, solved: SolvedPoses
     ) -> SolvedPoses:
-        """Return poses of free trees without needless rolls, where no effector moves by that."""
+        """Return poses of free trees without needless rolls, where no effector moves by that.
+
+        The roll of a straight limb is arbitrary: the core's depends on the path of its iterations
+        and may jump at the next target. Here bones swing from the start to their solved directions.
+        """
         hang, frames, poses = posing.frames.hanging, posing.frames, solved.poses
         keeps_roll = ~self._levers.any(axis=(0, 2))
         if posing.tips is not None:
@@ -241,7 +245,9 @@ class FrameSolve:
             if inputs.is_followed[chain] and others and not keeps_roll[first]:
                 faced = roll_straight_limbs(frames, posing.start, faced, goals, options, chain)
             keeps_roll[first] |= inputs.is_followed[chain]
-        rolled = frames.rolled(posing.start, faced, self._levers[inputs.rows], keeps_roll)
+        levers = self._levers[inputs.rows]
+        directions = spaces.transform_direction(faced.matrices[:, : hang.count], levers)
+        rolled = frames.pointed(posing.start, faced, levers, directions, keeps_roll)
         gaps = np.abs(rolled.joints - poses.joints)[:, hang.count :].max(axis=(1, 2))
         unmoved = np.flatnonzero(gaps <= AGREES * frames.lengths(posing.start).max(axis=1))
         return replace(solved, poses=poses.put(unmoved, rolled.take(unmoved)))
