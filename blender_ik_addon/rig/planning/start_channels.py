@@ -163,29 +163,20 @@ def completed(
     before. The arguments are as for ``stored_bones``.
     """
     stored = spec.stored_pose
-    if not stored:
+    has_all = None not in match_stored(stored, plan).values()
+    if not stored or (has_all and not (located or scaled_bones(plan, spec))):
         return stored
-    pairs = match_stored(stored, plan)
-    grows = scaled_bones(plan, spec)
-    if grows or located:
-        whole = find_moved_root(plan, spec)
-        lacking = {bone.name: index for index, bone in pairs.items() if bone is not None}
+    present = {bone.name: bone for bone in stored_bones(pose, plan, spec, located)}
 
-        def filled(bone: StoredBone) -> StoredBone:
-            index = lacking.get(bone.name)
-            if index in grows and not bone.scale:
-                bone = bone._replace(scale=_numbers(pose.scale[index]))
-            if index is not None and index in located and not bone.location:
-                location = _numbers(pose.location[index])
-                bone = bone._replace(location=location, is_dragged=index == whole)
-            return bone
+    def filled(bone: StoredBone) -> StoredBone:
+        now = present.pop(bone.name, bone)
+        if now.scale and not bone.scale:
+            bone = bone._replace(scale=now.scale)
+        if now.location and not bone.location:
+            bone = bone._replace(location=now.location, is_dragged=now.is_dragged)
+        return bone
 
-        stored = tuple([filled(bone) for bone in stored])
-    if None not in pairs.values():
-        return stored
-    known = {bone.name for bone in stored}
-    present = stored_bones(pose, plan, spec, located)
-    return (*stored, *(bone for bone in present if bone.name not in known))
+    return (*[filled(bone) for bone in stored], *present.values())
 
 
 def _numbers(values: Array) -> tuple[float, ...]:
