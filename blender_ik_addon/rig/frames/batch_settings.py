@@ -35,7 +35,8 @@ class BatchSettings(BoneChannels):
         pole_angle: Pole angles in radians, shape (B, E); those of trees include the flip.
         shares: Influences of the chains: the least influence of their bones, shape (B, E).
         weights: Weights of the effectors, shape (B, E).
-        carried: Bend sides that follow root and target; None where the chains have none.
+        carried: Bend sides that follow root and target; None where the chains have none, and for
+            trees, which bend from their start poses.
     """
 
     first: Driven
@@ -51,6 +52,7 @@ class BatchSettings(BoneChannels):
     def of(cls, driven: Sequence[Driven]) -> BatchSettings:
         """Return the settings of chains or trees that have the same key."""
         first, options = driven[0], [tree.options for tree in driven]
+        chains = [(tree.live_chains[0].plan, tree.specs[0]) for tree in driven]
         by_chain: Any = {key: np.array([getattr(one, key) for one in options]) for key in BY_CHAIN}
         specs = [tree.specs for tree in driven]
         pole_angle = np.array([[spec.pole_angle for spec in row] for row in specs])
@@ -82,7 +84,7 @@ class BatchSettings(BoneChannels):
             pole_angle=pole_angle,
             shares=np.stack(shares, axis=1),
             weights=np.array([tree.weights for tree in driven]),
-            carried=_find_sides(driven),
+            carried=None if first.is_tree else CarriedSides.of(chains),
         )
 
     def __len__(self) -> int:
@@ -135,11 +137,3 @@ class BatchSettings(BoneChannels):
         # Springs that rest in the present pose would give way a little more at every update.
         zero = self.zero[pick, : forces.shape[-1]]
         return replace(forces, optimum_wxyz=self.joints.take(pick).turns_of(zero))
-
-
-def _find_sides(driven: Sequence[Driven]) -> CarriedSides | None:
-    """Return the bend sides that chains carry; None for a tree: it bends from its start pose."""
-    if driven[0].is_tree:
-        return None
-    chains = [tree.live_chains[0] for tree in driven]
-    return CarriedSides.of([(chain.plan, chain.spec) for chain in chains])
