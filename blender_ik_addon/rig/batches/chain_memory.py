@@ -14,6 +14,7 @@ from ..frames.batch_settings import BatchSettings
 from ..planning.live_chain import LiveChain
 from ..posing.drag_state import DragState
 from ..posing.eased_poses import next_step
+from ..posing.history import find_last
 from ..posing.solved import SolveInputs
 from ..reading.batch_record import joined
 from ..reading.moment import Moment
@@ -63,7 +64,8 @@ class ChainMemory(ABC):
 
     def _last(self, row: int, moment: Moment) -> Any:
         """Return the memento that a chain continues from; None if it starts afresh."""
-        return self._states[row].last_of(self._live_chains[row], moment)
+        chain, histories = self._live_chains[row], self._states[row].histories
+        return find_last(histories.get(chain.history_key, ()), chain.skeleton, moment)
 
 
 class EasingMemory(ChainMemory):

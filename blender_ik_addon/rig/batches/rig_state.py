@@ -16,7 +16,7 @@ from ..planning.order import HistoryKey, PlannedChain
 from ..planning.planned_rig import PlanInputs, PlannedRig, RigBones, Specs, Store, plan_rig
 from ..planning.start_channels import VectorName
 from ..planning.written_locations import may_stay_now
-from ..posing.history import History, Memento, add_moment, find_last
+from ..posing.history import History, add_moment
 from ..reading.animation import BoneKeys, animated_bones, animated_poses
 from ..reading.channels import Pose, changed_bones, read_pose
 from ..reading.moment import Moment
@@ -185,10 +185,6 @@ class RigState:
     def without(self, chain: PlannedChain, frame: float, name: VectorName) -> Array:
         """Return scale or location of a chain's bones at a frame without the chain, (k, 3)."""
         return self.animated.without(chain, self.pose, frame, name)
-
-    def last_of(self, chain: PlannedChain, moment: Moment) -> Memento[Any] | None:
-        """Return the memento that a chain starts from at a moment; None if it starts afresh."""
-        return find_last(self.histories.get(chain.history_key, ()), chain.skeleton, moment)
 
     def remember(self, chain: PlannedChain, moment: Moment, value: object) -> None:
         """Remember a value that the chain starts from after a moment."""
