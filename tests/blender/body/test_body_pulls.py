@@ -278,7 +278,8 @@ def test_pinned_feet_of_other_forms_stay_and_a_hand_arrives_or_says_what_keeps_i
 def test_limbs_that_a_body_pulls_straight_bend_to_their_sides(body, has_shield):
     """Once they bent slightly to random sides; from that stored pose a limb turned around."""
     if has_shield:
-        elbow = body.data.bones["upper_arm.L"].tail_local
+        # A copy: edit mode frees the bones.
+        elbow = body.data.bones["upper_arm.L"].tail_local.copy()
         rigs.add_bones(body, [elbow, elbow + Vector((0, 0.1, 0.1))], parent="upper_arm.L")
         rigs.add_chain(body, "Bone.0", rigs.make_empty("Mark", elbow + Vector((0, 0.1, 0.2))))
         body.chain_ik.chains[-1].chain_count = 1
