@@ -327,20 +327,16 @@ class FollowSolve:
         """Raise if an object is scaled flat, or a parent so that no location moves a bone."""
         if places.is_flat.any():
             raise scaled_flat()
-        above = places.above[:, :3, :3]
-        is_thin = (
-            np.abs(np.linalg.det(above)) <= MIN_AXIS_RATIO * np.linalg.norm(above, axis=(1, 2)) ** 3
-        )
-        for i in np.flatnonzero(is_thin).tolist():
-            sizes = np.linalg.svd(above[i], compute_uv=False)
-            if sizes[-1] <= MIN_AXIS_RATIO * sizes[0]:
-                driven = self._driven[rows[i]]
-                name = driven.skeleton.names[driven.skeleton.parents[driven.bones[0]]]
-                raise RigError(
-                    "Bone '{name}' has a scale of zero, so nothing below it can be dragged: give it"
-                    " a scale above zero.",
-                    name=name,
-                )
+        sizes = np.linalg.svd(places.above[:, :3, :3], compute_uv=False)
+        thin = np.flatnonzero(sizes[:, -1] <= MIN_AXIS_RATIO * sizes[:, 0])
+        if thin.size:
+            driven = self._driven[rows[thin[0]]]
+            name = driven.skeleton.names[driven.skeleton.parents[driven.bones[0]]]
+            raise RigError(
+                "Bone '{name}' has a scale of zero, so nothing below it can be dragged: give it"
+                " a scale above zero.",
+                name=name,
+            )
 
 
 def check_distance(roots: Array, goal: Array, reach: Array) -> None:
