@@ -35,9 +35,9 @@ class BatchRecord:
         return put_rows(self, rows, others)
 
     def _take(self, rows: Rows) -> Self:
-        record = object.__new__(type(self))
+        record, fields = object.__new__(type(self)), self.__dict__
         for name in self.__dataclass_fields__:
-            value = getattr(self, name)
+            value = fields[name]
             is_array = isinstance(value, np.ndarray)
             record.__dict__[name] = value[rows] if is_array else take_rows(value, rows)
         return record
@@ -76,9 +76,9 @@ def put_rows(record: Record, rows: Indices, others: Any) -> Record:
         result = result.copy()
         result[rows] = others
     elif isinstance(result, BatchRecord | CoreRecord):
-        result = object.__new__(type(result))
+        fields, result = result.__dict__, object.__new__(type(result))
         for name in result.__dataclass_fields__:
-            result.__dict__[name] = put_rows(getattr(record, name), rows, getattr(others, name))
+            result.__dict__[name] = put_rows(fields[name], rows, others.__dict__[name])
     replaced: Record = result
     return replaced
 
