@@ -185,7 +185,8 @@ class BodySolve(FrameSolve):
             near_posing = replace(near_posing, start=stretched, chains=None)
         result = solve_with_joints(near_posing)
         result = self._unfold(posing.frames, result, inputs.rows)
-        result = turn_tips(near_posing, result)
+        is_limited = self.settings.joints is not None
+        result = turn_tips(near_posing, result, is_limited=is_limited)
         codes, is_partial = result.solutions.status_code, self._pulls[inputs.rows] < 1.0
         is_short = codes != REACHED
         # Reached here means: reached the goal at its share of the way.

@@ -12,10 +12,10 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
 from ..frames.bone_channels import BoneChannels
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
 from ..planning.bone_hierarchy import BoneHierarchy
 from ..reading.batch_record import BatchRecord, take_rows
+from ..reading.bone_joints import BoneJoints
 from ..reading.spaces import inverse, transform_direction
 from ..trees.driven import Driven
 
@@ -59,7 +59,7 @@ class ReachedGoals:
     tips: tuple[int, ...]
     turns: Array
     limbs: tuple[PoledLimb, ...]
-    joints: ChainJoints | None
+    joints: BoneJoints | None
     locked: BoneChannels | None
 
     @classmethod
@@ -80,7 +80,7 @@ class ReachedGoals:
             tips,
             _orientations(poses, tips),
             tuple(limb for limb in limbs if limb.inner),
-            ChainJoints.of([driven.joints]),
+            BoneJoints.of_chains([driven.joints]),
             locked,
         )
 

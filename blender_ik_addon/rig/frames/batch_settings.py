@@ -13,13 +13,13 @@ from ...core import Forces, SolveOptions
 from ...core.algebra.arithmetic import Array
 from ...core.model.options import BY_CHAIN
 from ..reading.batch_record import Rows
+from ..reading.bone_joints import BoneJoints
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import quaternions_of
 from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
 from .bone_channels import BoneChannels
 from .carried_sides import CarriedSides
-from .chain_joints import ChainJoints
 from .twist_rows import twist_spread
 
 
@@ -71,7 +71,7 @@ class BatchSettings(BoneChannels):
             influence=influence,
             locks=np.array([tree.locks for tree in driven]),
             uses_4d_locks=np.array([tree.uses_4d_locks for tree in driven]),
-            joints=ChainJoints.of([tree.joints for tree in driven]),
+            joints=BoneJoints.of_chains([tree.joints for tree in driven]),
             spread=twist_spread(driven),
             first=first,
             start=local.reshape(len(driven), -1, 4),

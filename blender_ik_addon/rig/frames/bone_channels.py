@@ -11,8 +11,8 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.algebra.twist_spread import TwistSpread
 from ..reading.batch_record import Rows
+from ..reading.bone_joints import BoneJoints
 from ..reading.channels import Integers, channels_of_matrices, quaternions_of, with_locks
-from .chain_joints import ChainJoints
 
 # Least change of a rotation channel by locks that counts as a change.
 MIN_LOCK_CHANGE = 1e-6
@@ -37,7 +37,7 @@ class BoneChannels:
     influence: Array
     locks: Flags
     uses_4d_locks: Flags
-    joints: ChainJoints | None
+    joints: BoneJoints | None
     spread: TwistSpread | None
 
     @cached_property

@@ -20,9 +20,9 @@ from ..planning.slide import ChainSlide
 from ..planning.stretch import ChainStretch
 from ..reading import spaces
 from ..reading.batch_record import BatchRecord
+from ..reading.bone_joints import BoneJoints
 from ..reading.spaces import transform_direction
 from ..trees.floating import Floating
-from .chain_joints import ChainJoints
 from .chain_poses import ChainPoses, interpolate_rotations
 
 
@@ -61,7 +61,7 @@ class ChainFrames(BatchRecord):
     stretch: ChainStretch | None = None
     slide: ChainSlide | None = None
     floating: Floating | None = None
-    joints: ChainJoints | None = None
+    joints: BoneJoints | None = None
 
     @property
     def segments(self) -> Array:

@@ -11,17 +11,16 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..planning.bone_hierarchy import BoneHierarchy, find_heads_and_effectors, hanging_of
 from ..reading import spaces
 from ..reading.batch_record import stacked
-from ..reading.bone_joints import free_bones
+from ..reading.bone_joints import BoneJoints, free_bones
 from ..reading.chain_plan import ChainPlan, rest_side, straight_angle
 from ..reading.channels import Pose
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .chain_frames import ChainFrames
-from .chain_joints import ChainJoints
 
 
 def build_frames(
-    driven: Sequence[Driven], joints: ChainJoints | None, *, is_even: bool = False
+    driven: Sequence[Driven], joints: BoneJoints | None, *, is_even: bool = False
 ) -> ChainFrames:
     """Return the frames of similar chains or trees, with roots at the origin and without parents.
 
@@ -43,8 +42,7 @@ def build_frames(
         rest = (spaces.RestFrames(identity, identity, takes_all, whole), *rest[1:])
     if joints is None and driven[0].is_tree:
         # The core solves trees by their joints.
-        free = [free_bones(len(driven[0].bones))] * count
-        joints = ChainJoints.of(free, is_free=True)
+        joints = stacked([free_bones(len(driven[0].bones))] * count)
     alone = [tree.live_chains[0] for tree in driven if not tree.is_tree]
     return ChainFrames(
         hanging=hanging,

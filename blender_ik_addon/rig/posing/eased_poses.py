@@ -12,9 +12,9 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from ...core.model.status import BLENDED, REACHED
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses
 from ..reading.batch_record import take_rows
+from ..reading.bone_joints import BoneJoints
 from ..reading.moment import Moment
 from ..reading.spec import ChainSpec, Easing
 from .easing import JointPose, eased
@@ -147,7 +147,7 @@ def _ease(
     sizes: Array,
     easing: Easing,
     steps: Sequence[Step],
-    joints: ChainJoints,
+    joints: BoneJoints,
 ) -> JointPose:
     """Return the poses of chains after their steps; steps of the same time go together."""
     seconds, result = np.array([step.seconds for step in steps]), now
@@ -176,7 +176,7 @@ def _clear(flags: Flags | None, rows: Flags) -> Flags | None:
     return flags & ~rows.reshape(-1, *(1,) * (flags.ndim - 1))
 
 
-def _read_pose(frames: ChainFrames, poses: ChainPoses, joints: ChainJoints) -> JointPose:
+def _read_pose(frames: ChainFrames, poses: ChainPoses, joints: BoneJoints) -> JointPose:
     """Return the turns of chains, and their slides and scales, if any."""
     turn = joints.turns_of(rotation.quaternion_from_matrix(poses.rotations))
     parts = [np.empty((len(turn), 0))]

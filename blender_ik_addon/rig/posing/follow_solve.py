@@ -168,9 +168,8 @@ class FollowSolve:
         alike = np.array([self._led_end, self._options.max_bend]).tobytes()
         arrays = [self.settings.locks, self._frames.scale, self._frames.segments]
         if joints is not None:
-            alike += np.array([kind.value for kind in joints.kinds]).tobytes()
-            arrays += [joints.low, joints.high, joints.mobility]
-            arrays += [] if joints.zero is None else [joints.zero]
+            arrays += [joints.is_locked, joints.low, joints.high, joints.stiffness]
+            arrays += [] if joints.zero_wxyz is None else [joints.zero_wxyz]
         of_rows = [places.from_world, places.above, *[array[rows] for array in arrays]]
         by_chain = [array.reshape(len(rows), -1) for array in of_rows]
         by_chain.append(inputs.targets[:, 0, :3, 3])

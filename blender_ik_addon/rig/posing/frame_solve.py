@@ -102,10 +102,11 @@ class FrameSolve:
         posing = self._make_posing(inputs, frames)
         if frames.joints is None:
             return posing.start, _revert_worse(posing, solve_freely(posing))
-        solved = solve_with_joints(posing)
-        if self.settings.joints is None and frames.floating is None:
+        solved, is_limited = solve_with_joints(posing), self.settings.joints is not None
+        if not is_limited and frames.floating is None:
             solved = self._unroll(inputs, posing, solved)
-        return posing.start, _revert_worse(posing, turn_tips(posing, solved))
+        solved = turn_tips(posing, solved, is_limited=is_limited)
+        return posing.start, _revert_worse(posing, solved)
 
     def _make_posing(self, inputs: SolveInputs[Places], frames: ChainFrames) -> Posing:
         """Return goals, options and start poses in the spaces of places."""

@@ -10,11 +10,10 @@ from ...core import Chains, Forces, Goals, JointKind, Joints, Solutions, Solver
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..frames.chain_frames import ChainFrames
-from ..frames.chain_joints import ChainJoints
 from ..frames.chain_poses import ChainPoses, angles_between, interpolate_rotations
 from ..frames.tip_goals import add_tip_turns, turn_to
 from ..reading import spaces
-from ..reading.bone_joints import NOT_TURNED
+from ..reading.bone_joints import NOT_TURNED, BoneJoints
 from ..reading.refusals import bone_scaled_flat
 from .free_solving import Posing, SolvedPoses, solve_as
 
@@ -110,7 +109,7 @@ def chains_for_core(frames: ChainFrames, pose: ChainPoses, forces: Forces | None
     )
 
 
-def _stay_near(goals: Goals, joints: ChainJoints, pose: ChainPoses, count: int) -> Goals:
+def _stay_near(goals: Goals, joints: BoneJoints, pose: ChainPoses, count: int) -> Goals:
     """Return goals of bodies of ``count`` bones that start from poses and stay near to them."""
     local = joints.turns_of(rotation.quaternion_from_matrix(pose.rotations[:, :count]))
     root_turns = np.broadcast_to(NOT_TURNED, (len(local), 1, 4))
@@ -190,8 +189,14 @@ def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array
     return frames.slide.within(slides)
 
 
-def turn_tips(posing: Posing, solved: SolvedPoses) -> SolvedPoses:
-    """Turn tips beyond the effectors to their requested orientations, as far as limits allow."""
+def turn_tips(posing: Posing, solved: SolvedPoses, *, is_limited: bool) -> SolvedPoses:
+    """Turn tips beyond the effectors to their requested orientations.
+
+    Args:
+        posing: The chains or trees.
+        solved: Their solved poses.
+        is_limited: Whether their joints limit the turns.
+    """
     tips, frames, pose = posing.tips, posing.frames, solved.poses
     if tips is None:
         return solved
@@ -209,7 +214,7 @@ def turn_tips(posing: Posing, solved: SolvedPoses) -> SolvedPoses:
         goals = interpolate_rotations(pose.rotations[:, rows], goals, share)
     rotations, gaps = pose.rotations.copy(), solved.tip_gaps.copy()
     rotations[:, rows] = goals
-    if frames.joints is not None and not frames.joints.is_free:
+    if is_limited and frames.joints is not None:
         clamped = frames.joints.clamped(rotation.quaternion_from_matrix(rotations))[:, rows]
         rotations[:, rows] = rotation.matrix_from_quaternion(clamped)
         angles = angles_between(clamped, rotation.quaternion_from_matrix(goals))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ...core import SolveOptions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ...core.kinematics.joint_limits import clamp_rotations as clamped
 from ..reading.bone_joints import BoneJoints
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import matrices_of
@@ -85,7 +84,7 @@ def _are_at_ends(joints: BoneJoints, rotations: Array) -> bool:
     turns = joints.turns_of(rotation.quaternion_from_matrix(rotations))
     has_room = joints.high - joints.low > 2.0 * AT_END
     low, high = joints.low + AT_END * has_room, joints.high - AT_END * has_room
-    inner = clamped(joints.kinds, turns, low, high)
+    inner = replace(joints, low=low, high=high).clamped_turns(turns)
     gaps = rotation.multiply(rotation.conjugate(turns), inner)
     return bool((np.linalg.norm(gaps[:, 1:], axis=1) > 0.1 * AT_END).any())
 

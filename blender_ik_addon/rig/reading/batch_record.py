@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -17,6 +18,8 @@ Record = TypeVar("Record")
 
 # Classes of the core that select their rows themselves.
 CORE_RECORDS: Any = (CoreRecord, SolveOptions)
+# Fields of single things that many do not have.
+LEFT_OUT = (tuple, NoneType)
 
 
 class BatchRecord:
@@ -95,11 +98,12 @@ def joined(parts: Sequence[Record]) -> Record:
 
 
 def stacked(records: Sequence[Record | None]) -> Record | None:
-    """Return one record of the records of single things; tuples of names are left out."""
+    """Return one record of the records of single things; it has no tuples of names, nor None."""
     present: list[Any] = [record for record in records if record is not None]
     if not present:
         return None
-    columns = {name: [getattr(one, name) for one in present] for name in vars(present[0])}
-    arrays = {name: rows for name, rows in columns.items() if not isinstance(rows[0], tuple)}
+    names = type(present[0]).__dataclass_fields__
+    columns = {name: [getattr(one, name) for one in present] for name in names}
+    arrays = {name: rows for name, rows in columns.items() if not isinstance(rows[0], LEFT_OUT)}
     result: Record = type(present[0])(**{name: np.array(rows) for name, rows in arrays.items()})
     return result

@@ -1,18 +1,19 @@
-"""Joints that bones have by their own settings: locks, limits, stiffness."""
+"""Joints of bones: locks, limits and stiffness, by the settings of bones, and for the core."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import bpy
 import numpy as np
 
-from ...core import JointKind
+from ...core import JointKind, Joints
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ...core.kinematics.joint_limits import FREE
-from .batch_record import BatchRecord
+from ...core.kinematics.joint_limits import FREE, clamp_rotations
+from .batch_record import BatchRecord, stacked
 from .channels import read_flags, read_floats
 
 AXES = "xyz"
@@ -21,20 +22,22 @@ MAX_STIFFNESS = 0.99
 NOT_TURNED = np.array([1.0, 0.0, 0.0, 0.0])
 # Joint kinds by their free axes, X first.
 KINDS = {free: kind for kind, free in FREE.items()}
+# Most cached kinds: one entry for each sort of chain. Solves ask for them again and again.
+MAX_CACHED_KINDS = 256
 
 
 @dataclass(frozen=True)
 class BoneJoints(BatchRecord):
-    """Joints of n bones.
+    """Joints of n bones, or of n bones of each of B similar chains.
 
     Attributes:
-        is_locked: Locked axes X, Y and Z, shape (n, 3).
-        low: Least turns in radians, -inf for no limit, shape (n, 3).
-        high: Greatest turns, shape (n, 3).
-        stiffness: From 0 to 0.99, shape (n, 3).
-        zero_wxyz: Local rotations that count as no turn, shape (n, 4); None for rest.
+        is_locked: Locked axes X, Y and Z, shape (..., n, 3); of similar chains the same.
+        low: Least turns in radians, -inf for no limit, shape (..., n, 3).
+        high: Greatest turns, shape (..., n, 3).
+        stiffness: From 0 to 0.99, shape (..., n, 3).
+        zero_wxyz: Local rotations that count as no turn, shape (..., n, 4); None for rest.
         slides: Least and greatest slides along the bones' Y axes at rest, in the unit of their
-            location channels, shape (n, 2); None for none.
+            location channels, shape (n, 2); None for none, and for several chains.
     """
 
     is_locked: Flags
@@ -51,16 +54,84 @@ class BoneJoints(BatchRecord):
         has_hold = bool(self.is_locked.any() or self.stiffness.any() or self.slides is not None)
         return not (has_limit or has_hold)
 
-    def turns_of(self, local_wxyz: Array) -> Array:
-        """Return the turns (..., n, 4) of joints by local rotations (..., n, 4)."""
-        if self.zero_wxyz is None:
-            return local_wxyz
-        return rotation.multiply(rotation.conjugate(self.zero_wxyz), local_wxyz)
+    @classmethod
+    def of_chains(cls, of_chains: Sequence[BoneJoints | None]) -> BoneJoints | None:
+        """Return the joints of similar chains in one record; None if their bones turn freely."""
+        joints = [replace(chain, slides=None) for chain in of_chains if chain is not None]
+        if any(chain.zero_wxyz is not None for chain in joints):
+            joints = [replace(chain, zero_wxyz=chain.explicit_zero) for chain in joints]
+        return stacked(joints)
 
     @property
     def kinds(self) -> tuple[JointKind, ...]:
-        """The kind of each joint."""
-        return tuple(KINDS[tuple(free)] for free in (~self.is_locked).tolist())
+        """The kind of each joint, shape (n,)."""
+        is_locked = self.is_locked if self.is_locked.ndim == 2 else self.is_locked[0]
+        return _kinds(is_locked.tobytes())
+
+    @property
+    def explicit_zero(self) -> Array:
+        """Local rotations that count as no turn, shape (n, 4)."""
+        return np.tile(NOT_TURNED, (len(self.low), 1)) if self.zero_wxyz is None else self.zero_wxyz
+
+    def turns_of(self, local: Array) -> Array:
+        """Return the turns (..., m, 4) of the first m joints that local rotations wxyz make."""
+        if self.zero_wxyz is None:
+            return local
+        zero = self.zero_wxyz[..., : local.shape[-2], :]
+        return rotation.multiply(rotation.conjugate(zero), local)
+
+    def local_of(self, turns: Array) -> Array:
+        """Return the local rotations wxyz (..., m, 4) that turns of the first m joints make."""
+        if self.zero_wxyz is None:
+            return turns
+        return rotation.multiply(self.zero_wxyz[..., : turns.shape[-2], :], turns)
+
+    def clamped(self, local: Array) -> Array:
+        """Return local rotations wxyz (..., m, 4) of the first m bones clamped to the ranges."""
+        return self.local_of(self.clamped_turns(self.turns_of(local)))
+
+    def clamped_turns(self, turns: Array) -> Array:
+        """Return the turns of the first m joints wxyz (..., m, 4) clamped to the ranges."""
+        return clamp_rotations(self.kinds[: turns.shape[-2]], turns, self.low, self.high)
+
+    def for_core(
+        self,
+        offsets: Array,
+        local: Array,
+        slides: tuple[Array, Array, Array] | None = None,
+        unturned: tuple[int, ...] = (),
+    ) -> Joints:
+        """Return the joints of the first m bones of B chains for the core.
+
+        Args:
+            offsets: ``offsets`` of ``core.Joints`` for rest rotations, shape (B, m, 3, 3).
+            local: Local rotations wxyz of the start pose, shape (B, n, 4), n >= m.
+            slides: Least and greatest slides, both (B, m), and their axes; None without slides.
+            unturned: Bones that their parents do not turn.
+        """
+        count = offsets.shape[1]
+        if self.zero_wxyz is not None:
+            offsets = offsets @ rotation.matrix_from_quaternion(self.zero_wxyz[:, :count])
+        nothing = np.zeros(offsets.shape[:2])
+        low, high, axes = (nothing, nothing, None) if slides is None else slides
+        return Joints(
+            kinds=self.kinds[:count],
+            offsets=offsets,
+            start_wxyz=self.turns_of(local[:, :count]),
+            low=self.low[:, :count],
+            high=self.high[:, :count],
+            mobility=1.0 - self.stiffness[:, :count],
+            slide_low=low,
+            slide_high=high,
+            unturned=unturned,
+            **({} if axes is None else {"slide_axes": axes}),
+        )
+
+
+@lru_cache(MAX_CACHED_KINDS)
+def _kinds(is_locked: bytes) -> tuple[JointKind, ...]:
+    rows: Flags = np.frombuffer(is_locked, np.bool_).reshape(-1, 3)
+    return tuple(KINDS[tuple(free)] for free in (~rows).tolist())
 
 
 def free_bones(count: int) -> BoneJoints:

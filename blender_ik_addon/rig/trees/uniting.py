@@ -132,5 +132,4 @@ def _joints(
 def _joint_of(joints: BoneJoints | None, row: int) -> BoneJoints:
     """Return the joint of a row, with an explicit zero rotation and without a slide."""
     joint = free_bones(1) if joints is None else joints.take(np.array([row]))
-    zero = np.array([NOT_TURNED]) if joint.zero_wxyz is None else joint.zero_wxyz
-    return replace(joint, zero_wxyz=zero, slides=np.zeros((1, 2)))
+    return replace(joint, zero_wxyz=joint.explicit_zero, slides=np.zeros((1, 2)))
