@@ -21,7 +21,7 @@ from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import SolveInputs
 from ..reading.spaces import transform_direction
-from ..trees.body_floor import BodyFloor
+from ..trees.body_floor import AboveFloor, BodyFloor
 from ..trees.body_limbs import BodyLimb, find_carried, group_limbs
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
@@ -43,10 +43,9 @@ class BodySolve(FrameSolve):
         pulls = [[spec.body.pull for spec in body.specs if spec.body] for body in bodies]
         self._pulls = np.array(pulls)
         self._shares = np.array([[spec.influence for spec in body.specs] for body in bodies])
-        self._above_floor = bodies[0].above_floor
-        if self._above_floor is not None:
-            points = [body.above_floor.points for body in bodies if body.above_floor is not None]
-            self._points = np.array(points)
+        above = [body.above_floor for body in bodies if body.above_floor is not None]
+        points = np.array([one.points for one in above])
+        self._above = AboveFloor(above[0].rows, points) if above else None
         parents, limbs = bodies[0].hanging.parents, [body.limbs for body in bodies]
         self._limbs = [
             LimbSolve(alike, bodies[0].poled_chains) for alike in group_limbs(limbs, parents)
@@ -69,7 +68,10 @@ class BodySolve(FrameSolve):
         self, inputs: SolveInputs[Places], frames: ChainFrames
     ) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of bodies."""
-        posing = replace(self._make_posing(inputs, frames), floor=self._floor(inputs))
+        posing = self._make_posing(inputs, frames)
+        if self._above is not None and inputs.floors is not None:
+            above, from_world = self._above.take(inputs.rows), inputs.places.from_world
+            posing = replace(posing, floor=BodyFloor.of(above, from_world, inputs.floors))
         result = self._reach(inputs, posing, posing.start)
         ends = result.poses.joints[:, frames.hanging.count :]
         missing, pulls = posing.goals.target_position - ends, self._pulls[inputs.rows]
@@ -92,13 +94,6 @@ class BodySolve(FrameSolve):
             faded = self._fade(some, pulling, alone)
             result = result.put(rows, self._give_way(some, faded, alone))
         return posing.start, result
-
-    def _floor(self, inputs: SolveInputs[Places]) -> BodyFloor | None:
-        """Return the floors of some of the bodies; None if they have none."""
-        if self._above_floor is None or inputs.floors is None:
-            return None
-        points, from_world = self._points[inputs.rows], inputs.places.from_world
-        return BodyFloor.of(self._above_floor.rows, points, from_world, inputs.floors)
 
     def _reach(
         self,

@@ -23,12 +23,12 @@ FLOATING_BONES = 1
 
 
 @dataclass(frozen=True, eq=False)
-class AboveFloor:
-    """The F points of a body that stay above its floor.
+class AboveFloor(BatchRecord):
+    """The F points of a body, or of similar bodies, that stay above its floor.
 
     Attributes:
         rows: Rows of the bones that carry the points.
-        points: Points in the spaces of these bones, shape (F, 3).
+        points: Points in the spaces of these bones, shape (..., F, 3).
     """
 
     rows: tuple[int, ...]
@@ -77,24 +77,21 @@ class BodyFloor(BatchRecord):
     """The floors of b similar bodies, in the spaces that these are solved in.
 
     Attributes:
-        rows: Rows of bones, as in ``AboveFloor``.
-        points: Points of each body, as in ``AboveFloor``, shape (b, F, 3).
+        above: The points of the bodies.
         normal: Unit vectors up from the floor, shape (b, 3).
         origin: A point of each floor, shape (b, 3).
     """
 
-    rows: tuple[int, ...]
-    points: Array
+    above: AboveFloor
     normal: Array
     origin: Array
 
     @classmethod
-    def of(cls, rows: tuple[int, ...], points: Array, from_world: Array, world: Array) -> BodyFloor:
+    def of(cls, above: AboveFloor, from_world: Array, world: Array) -> BodyFloor:
         """Return the floors of bodies, from the matrices of floor objects.
 
         Args:
-            rows: Rows of bones, as in ``AboveFloor``.
-            points: Points of each body, as in ``AboveFloor``, shape (b, F, 3).
+            above: The points of the bodies.
             from_world: World space to the bodies' spaces, shape (b, 3, 4).
             world: World matrices of the floor objects, shape (b, 4, 4).
         """
@@ -108,11 +105,11 @@ class BodyFloor(BatchRecord):
             normal = np.where(normal.any(axis=1, keepdims=True), normal, other)
         normal /= np.linalg.norm(normal, axis=1, keepdims=True)
         origin = transform_direction(from_world, world[:, :3, 3]) + from_world[:, :, 3]
-        return cls(rows, points, normal, origin)
+        return cls(above, normal, origin)
 
     def on(self, matrices: Array, heads: Array) -> Floor:
         """Return the floor of the core for bones (b, k) with pose matrices and heads."""
-        bones = [FLOATING_BONES + row for row in self.rows]
+        bones = [FLOATING_BONES + row for row in self.above.rows]
         return Floor(bones, self._places(matrices, heads), self.normal, self.origin)
 
     def heights(self, matrices: Array, heads: Array) -> Array:
@@ -121,8 +118,8 @@ class BodyFloor(BatchRecord):
         return (offsets * self.normal[:, None]).sum(axis=2)
 
     def _places(self, matrices: Array, heads: Array) -> Array:
-        rows = list(self.rows)
-        return heads[:, rows] + transform_direction(matrices[:, rows], self.points)
+        rows = list(self.above.rows)
+        return heads[:, rows] + transform_direction(matrices[:, rows], self.above.points)
 
 
 def _pinned(live_chains: Sequence[LiveChain]) -> set[int]:
