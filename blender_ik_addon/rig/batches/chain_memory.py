@@ -14,7 +14,7 @@ from ..frames.batch_settings import BatchSettings
 from ..planning.live_chain import LiveChain
 from ..posing.drag_state import DragState
 from ..posing.eased_poses import next_step
-from ..posing.history import find_last
+from ..posing.history import History, add_moment, find_last
 from ..posing.solved import SolveInputs
 from ..reading.batch_record import joined
 from ..reading.moment import Moment
@@ -60,12 +60,16 @@ class ChainMemory(ABC):
         """Remember what the solve of some of the chains has given, one result for each."""
         for row, result in zip(rows.tolist(), results, strict=True):
             if not self.is_left[row]:
-                self._states[row].remember(self._live_chains[row], moment, result)
+                chain, past = self._live_chains[row], self._history(row)
+                history = add_moment(past, chain.skeleton, moment, result)
+                self._states[row].histories[chain.history_key] = history
 
     def _last(self, row: int, moment: Moment) -> Any:
         """Return the memento that a chain continues from; None if it starts afresh."""
-        chain, histories = self._live_chains[row], self._states[row].histories
-        return find_last(histories.get(chain.history_key, ()), chain.skeleton, moment)
+        return find_last(self._history(row), self._live_chains[row].skeleton, moment)
+
+    def _history(self, row: int) -> History[Any]:
+        return self._states[row].histories.get(self._live_chains[row].history_key, ())
 
 
 class EasingMemory(ChainMemory):

@@ -16,10 +16,9 @@ from ..planning.order import HistoryKey, PlannedChain
 from ..planning.planned_rig import PlanInputs, PlannedRig, RigBones, Specs, Store, plan_rig
 from ..planning.start_channels import VectorName
 from ..planning.written_locations import may_stay_now
-from ..posing.history import History, add_moment
+from ..posing.history import History
 from ..reading.animation import BoneKeys, animated_bones, animated_poses
 from ..reading.channels import Pose, changed_bones, read_pose
-from ..reading.moment import Moment
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import ChainSpec
 from ..reading.update import Update
@@ -185,11 +184,6 @@ class RigState:
     def without(self, chain: PlannedChain, frame: float, name: VectorName) -> Array:
         """Return scale or location of a chain's bones at a frame without the chain, (k, 3)."""
         return self.animated.without(chain, self.pose, frame, name)
-
-    def remember(self, chain: PlannedChain, moment: Moment, value: object) -> None:
-        """Remember a value that the chain starts from after a moment."""
-        key = chain.history_key
-        self.histories[key] = add_moment(self.histories.get(key, ()), chain.skeleton, moment, value)
 
 
 def update_bases(states: Sequence[RigState]) -> bool:
