@@ -80,7 +80,7 @@ class ReachedGoals:
             tips,
             _orientations(poses, tips),
             tuple(limb for limb in limbs if limb.inner),
-            BoneJoints.of_chains([driven.joints]),
+            driven.joints,
             locked,
         )
 
