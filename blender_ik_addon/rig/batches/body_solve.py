@@ -15,11 +15,10 @@ from ...core.solving.goal_priorities import STRENGTHS
 from ..frames.bend_sides import bend_to_side
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
-from ..frames.places import Places
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
-from ..posing.solved import SolveInputs
+from ..posing.solved import PlacedInputs
 from ..reading.spaces import transform_direction
 from ..trees.body_floor import AboveFloor, BodyFloor
 from ..trees.body_limbs import BodyLimb, find_carried, group_limbs
@@ -64,9 +63,7 @@ class BodySolve(FrameSolve):
         flips = np.array([[spec.options.use_flip_bend for spec in body.specs] for body in bodies])
         self._bend_signs = np.where(flips, -1.0, 1.0)[..., None]
 
-    def _solve(
-        self, inputs: SolveInputs[Places], frames: ChainFrames
-    ) -> tuple[ChainPoses, SolvedPoses]:
+    def _solve(self, inputs: PlacedInputs, frames: ChainFrames) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of bodies."""
         posing = self._make_posing(inputs, frames)
         if self._above is not None and inputs.floors is not None:
@@ -97,7 +94,7 @@ class BodySolve(FrameSolve):
 
     def _reach(
         self,
-        inputs: SolveInputs[Places],
+        inputs: PlacedInputs,
         posing: Posing,
         pose: ChainPoses,
         chosen: Flags | None = None,
@@ -141,7 +138,7 @@ class BodySolve(FrameSolve):
         pose = frames.rooted(heads).posed(rotations, scale, slides)
         return SolvedPoses(results.solutions(pose), pose, results.tip_gaps)
 
-    def _fade(self, inputs: SolveInputs[Places], posing: Posing, alone: SolvedPoses) -> Posing:
+    def _fade(self, inputs: PlacedInputs, posing: Posing, alone: SolvedPoses) -> Posing:
         """Return bodies with closer goals for chains with partial influence.
 
         The goal is that share of the way from the effector's place in a body without these chains:
@@ -165,9 +162,7 @@ class BodySolve(FrameSolve):
             tips = tips.interpolated(posing.frames, without, share[:, list(tips.chains), 0])
         return replace(posing, goals=replace(goals, target_position=targets), tips=tips)
 
-    def _give_way(
-        self, inputs: SolveInputs[Places], posing: Posing, alone: SolvedPoses
-    ) -> SolvedPoses:
+    def _give_way(self, inputs: PlacedInputs, posing: Posing, alone: SolvedPoses) -> SolvedPoses:
         """Return the poses nearest to those of limbs by themselves that meet all goals.
 
         Goals that cannot all be met count by priority. Limbs that carry no others then reach by
@@ -241,7 +236,7 @@ class _LimbResults:
     """The results of limbs of b bodies that were solved by themselves."""
 
     def __init__(
-        self, inputs: SolveInputs[Places], frames: ChainFrames, before: SolvedPoses | None
+        self, inputs: PlacedInputs, frames: ChainFrames, before: SolvedPoses | None
     ) -> None:
         count, chains = len(inputs.rows), len(inputs.is_followed)
         self._forces: Array | None = np.zeros((count, chains + 1))

@@ -14,10 +14,9 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..frames.bases import Bases, find_bases
 from ..frames.chain_poses import ChainPoses
-from ..frames.places import Places
 from ..posing.base_solve import BaseSolve
 from ..posing.frame_solve import FrameSolve
-from ..posing.solved import SolveInputs
+from ..posing.solved import PlacedInputs, SolveInputs
 from ..reading import spaces
 from ..reading.batch_record import BatchRecord, joined
 from ..trees.body_limbs import BodyLimb
@@ -80,7 +79,7 @@ class LimbSolve:
         return FrameSolve(self._driven)
 
     def posed(
-        self, inputs: SolveInputs[Places], pose: ChainPoses, is_chosen: Flags
+        self, inputs: PlacedInputs, pose: ChainPoses, is_chosen: Flags
     ) -> Iterator[tuple[BodyLimb, Indices, LimbPoses]]:
         """Yield limbs, the rows of bodies that they were solved for, and their solved poses.
 
@@ -100,8 +99,8 @@ class LimbSolve:
                 yield limb, bodies, poses.take(np.arange(first, last))
 
     def _inputs_of(
-        self, number: int, rows: Indices, inputs: SolveInputs[Places], pose: ChainPoses
-    ) -> SolveInputs[Places]:
+        self, number: int, rows: Indices, inputs: PlacedInputs, pose: ChainPoses
+    ) -> PlacedInputs:
         """Return the inputs of one limb in some of the bodies, on the bones that carry it."""
         limb, poled = self._limbs[number], self._poled[number]
         poles = inputs.poles[rows[:, None], poled] if inputs.poles is not None and poled else None
@@ -122,7 +121,7 @@ class LimbSolve:
             inputs.is_followed[[*limb.chains]],
         )
 
-    def _solved(self, inputs: SolveInputs[Places]) -> LimbPoses:
+    def _solved(self, inputs: PlacedInputs) -> LimbPoses:
         """Return solved limbs in the order of the inputs, cached ones if these are the same."""
         places = inputs.places
         arrays = [inputs.rows, inputs.targets, inputs.is_followed, places.above, places.root]
@@ -137,7 +136,7 @@ class LimbSolve:
         self._cached[key] = poses
         return poses
 
-    def _solve(self, inputs: SolveInputs[Places]) -> LimbPoses:
+    def _solve(self, inputs: PlacedInputs) -> LimbPoses:
         """Return solved limbs: rigid ones in even bases, others in armature space."""
         bases = self._find_bases(inputs)
         even, others = np.flatnonzero(bases.is_even), np.flatnonzero(~bases.is_even)
@@ -153,7 +152,7 @@ class LimbSolve:
             whole = whole.put(rows, part)
         return whole
 
-    def _find_bases(self, inputs: SolveInputs[Places]) -> Bases:
+    def _find_bases(self, inputs: PlacedInputs) -> Bases:
         """Return the bases of limbs; ``is_even`` is false for limbs to solve in armature space."""
         places = inputs.places
         may_be_even = self._is_rigid & ~(places.keeps_bend.any(axis=1) | places.is_flat)
@@ -167,14 +166,14 @@ class LimbSolve:
         rotations = rotation.matrix_from_quaternion(solution.local)
         return LimbPoses(rotations, ends, solution.solutions, solution.tip_gaps)
 
-    def _solve_in_armatures(self, inputs: SolveInputs[Places]) -> LimbPoses:
+    def _solve_in_armatures(self, inputs: PlacedInputs) -> LimbPoses:
         solution = self._in_armatures.posed(inputs._replace(places=inputs.places.at_roots()))
         poses, scale = solution.poses, solution.poses.scale if self._driven[0].stretches else None
         ends, solved = poses.joints[:, -inputs.targets.shape[1] :], solution.solutions
         return LimbPoses(poses.rotations, ends, solved, solution.tip_gaps, scale, poses.slides)
 
 
-def _join(of_limbs: Sequence[SolveInputs[Places]]) -> SolveInputs[Places]:
+def _join(of_limbs: Sequence[PlacedInputs]) -> PlacedInputs:
     """Return the inputs of similar limbs in one record, limb by limb."""
     poles = [inputs.poles for inputs in of_limbs if inputs.poles is not None]
     return SolveInputs(

@@ -31,7 +31,7 @@ from ..trees.driven import Driven
 from .drag_state import DragState
 from .free_solving import Posing, solve_as, solve_freely
 from .jointed_solving import frames_for_core, solve_with_joints
-from .solved import Solved, SolveInputs, find_statuses
+from .solved import PlacedInputs, Solved, find_statuses
 
 # Distance from the origin, in chain lengths, beyond which float32 cannot tell joints apart.
 MAX_LENGTHS = 1e7
@@ -108,7 +108,7 @@ class FollowSolve:
         roots = [chain.skeleton.head_by_location(int(chain.bones[0])) for chain in driven]
         self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 
-    def solved(self, inputs: SolveInputs[Places]) -> tuple[Solved, list[DragState]]:
+    def solved(self, inputs: PlacedInputs) -> tuple[Solved, list[DragState]]:
         """Drag the led ends of some of the chains to their targets.
 
         They go straight there. Bones swing by the shortest rotations; poles and rotations of
@@ -159,7 +159,7 @@ class FollowSolve:
         state = DragState(turns, location, *stored, codes, holds, start.home, drag_inputs)
         return solved, [state.take(slice(row, row + 1)) for row in range(len(rows))]
 
-    def _read_inputs(self, inputs: SolveInputs[Places]) -> npt.NDArray[np.object_]:
+    def _read_inputs(self, inputs: PlacedInputs) -> npt.NDArray[np.object_]:
         """Return as bytes what drags depend on besides the last pose, to compare, shape (b,)."""
         rows, places, joints = inputs.rows, inputs.places, self._frames.joints
         result = np.full(len(rows), b"", dtype=np.object_)
@@ -294,7 +294,7 @@ class FollowSolve:
         return Dragged(full.poses.put(partial, posed), turns, location, channels)
 
     def _measure(
-        self, inputs: SolveInputs[Places], pose: Dragged, codes: Codes, holds: Flags, held: Flags
+        self, inputs: PlacedInputs, pose: Dragged, codes: Codes, holds: Flags, held: Flags
     ) -> Solved:
         """Return the result, measured on the written pose."""
         settings, rows, places = self.settings, inputs.rows, inputs.places

@@ -21,7 +21,6 @@ from ..frames.bend_sides import find_flips
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..frames.framing import build_frames
-from ..frames.places import Places
 from ..frames.pole_rolls import roll_straight_limbs
 from ..frames.tip_goals import TipGoals, add_tip_turns
 from ..planning.acting_forces import forces_on, gravity_in_bases
@@ -33,7 +32,7 @@ from ..trees.driven import Driven
 from .eased_poses import Eased, step_poses
 from .free_solving import Posing, SolvedPoses, free_chains_for_core, solve_freely
 from .jointed_solving import AGREES, chains_for_core, solve_with_joints, turn_tips
-from .solved import Solved, SolveInputs, find_statuses
+from .solved import PlacedInputs, Solved, find_statuses
 
 
 class FrameSolve:
@@ -65,7 +64,7 @@ class FrameSolve:
             return self._frames.floating is not None
         return self._frames.slide.moves_root
 
-    def solved(self, inputs: SolveInputs[Places]) -> tuple[Solved, list[Eased]]:
+    def solved(self, inputs: PlacedInputs) -> tuple[Solved, list[Eased]]:
         """Return the result for some of the chains or trees, and what they remember if they ease.
 
         Raises:
@@ -80,11 +79,11 @@ class FrameSolve:
             solved, stepped = self._step(inputs, frames)
         return self._find_result(inputs, frames, solved), stepped
 
-    def posed(self, inputs: SolveInputs[Places]) -> SolvedPoses:
+    def posed(self, inputs: PlacedInputs) -> SolvedPoses:
         """Return the solved poses before influence and locks."""
         return self._solve(inputs, self._place_frames(inputs))[1]
 
-    def _place_frames(self, inputs: SolveInputs[Places]) -> ChainFrames:
+    def _place_frames(self, inputs: PlacedInputs) -> ChainFrames:
         """Return the frames of some chains or trees at their places."""
         frames, places = self._frames.take(inputs.rows), inputs.places
         above, root = places.above, places.root
@@ -95,9 +94,7 @@ class FrameSolve:
             root = spaces.transform_point(above, frames.floating.head)
         return replace(frames, parent=above[:, :3, :3], root=root)
 
-    def _solve(
-        self, inputs: SolveInputs[Places], frames: ChainFrames
-    ) -> tuple[ChainPoses, SolvedPoses]:
+    def _solve(self, inputs: PlacedInputs, frames: ChainFrames) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of chains or trees."""
         posing = self._make_posing(inputs, frames)
         if frames.joints is None:
@@ -108,7 +105,7 @@ class FrameSolve:
         solved = turn_tips(posing, solved, is_limited=is_limited)
         return posing.start, _revert_worse(posing, solved)
 
-    def _make_posing(self, inputs: SolveInputs[Places], frames: ChainFrames) -> Posing:
+    def _make_posing(self, inputs: PlacedInputs, frames: ChainFrames) -> Posing:
         """Return goals, options and start poses in the spaces of places."""
         settings, rows, places = self.settings, inputs.rows, inputs.places
         start, chains = self._start(inputs, frames)
@@ -124,9 +121,7 @@ class FrameSolve:
             posing = replace(posing, forces=self._find_forces(inputs, posing.start))
         return posing
 
-    def _start(
-        self, inputs: SolveInputs[Places], frames: ChainFrames
-    ) -> tuple[ChainPoses, Chains | None]:
+    def _start(self, inputs: PlacedInputs, frames: ChainFrames) -> tuple[ChainPoses, Chains | None]:
         """Return the start poses, and the chains for the core; cached while they stay the same."""
         settings, rows = self.settings, inputs.rows
         local = settings.start_rotations(
@@ -158,7 +153,7 @@ class FrameSolve:
             return free_chains_for_core(frames, start, start.joints)
         return chains_for_core(frames, start)
 
-    def _start_slides(self, inputs: SolveInputs[Places], frames: ChainFrames) -> Array | None:
+    def _start_slides(self, inputs: PlacedInputs, frames: ChainFrames) -> Array | None:
         """Return the slides to start from, shape (b, k); None if nothing slides.
 
         As for rotations, present slides with influence are a share of the last solution.
@@ -171,9 +166,7 @@ class FrameSolve:
         slides = slide.slides_at(inputs.location) / np.where(influence > 0.0, influence, np.inf)
         return np.where(influence > 0.0, slide.within(slides), 0.0)
 
-    def _goals_of(
-        self, inputs: SolveInputs[Places], frames: ChainFrames, start: ChainPoses
-    ) -> Goals:
+    def _goals_of(self, inputs: PlacedInputs, frames: ChainFrames, start: ChainPoses) -> Goals:
         """Return the goals without the turns of tips."""
         settings, rows, stays = self.settings, inputs.rows, ~inputs.is_followed
         places, from_world = inputs.places, inputs.places.from_world
@@ -210,7 +203,7 @@ class FrameSolve:
             priority=settings.first.priorities,
         )
 
-    def _tips_of(self, inputs: SolveInputs[Places]) -> TipGoals | None:
+    def _tips_of(self, inputs: PlacedInputs) -> TipGoals | None:
         """Return the orientations that tips shall take, in the spaces of places."""
         like = self.settings.first
         chains = [chain for chain in like.turning_chains if inputs.is_followed[chain]]
@@ -220,7 +213,7 @@ class FrameSolve:
         shares = [like.specs[chain].options.orient_weight for chain in chains]
         return TipGoals(tuple(chains), rotation.orientation(turns), tuple(shares))
 
-    def _find_forces(self, inputs: SolveInputs[Places], start: ChainPoses) -> Forces:
+    def _find_forces(self, inputs: PlacedInputs, start: ChainPoses) -> Forces:
         """Return the forces on the segments of chains."""
         specs = [self._driven[row].specs[0] for row in inputs.rows.tolist()]
         lengths = np.linalg.norm(np.diff(start.joints, axis=1), axis=2)
@@ -228,9 +221,7 @@ class FrameSolve:
         assert forces is not None
         return replace(forces, gravity=gravity_in_bases(forces, inputs.places.to_world))
 
-    def _unroll(
-        self, inputs: SolveInputs[Places], posing: Posing, solved: SolvedPoses
-    ) -> SolvedPoses:
+    def _unroll(self, inputs: PlacedInputs, posing: Posing, solved: SolvedPoses) -> SolvedPoses:
         """Return poses of free trees without needless rolls, where no effector moves by that.
 
         The roll of a straight limb is arbitrary: the core's depends on the path of its iterations
@@ -253,9 +244,7 @@ class FrameSolve:
         unmoved = np.flatnonzero(gaps <= AGREES * frames.lengths(posing.start).max(axis=1))
         return replace(solved, poses=poses.put(unmoved, rolled.take(unmoved)))
 
-    def _step(
-        self, inputs: SolveInputs[Places], frames: ChainFrames
-    ) -> tuple[SolvedPoses, list[Eased]]:
+    def _step(self, inputs: PlacedInputs, frames: ChainFrames) -> tuple[SolvedPoses, list[Eased]]:
         """Return chains on their way to solved poses; solve again only if inputs have changed."""
         rows, easing = inputs.rows, self.settings.spec.easing
         assert easing is not None
@@ -275,7 +264,7 @@ class FrameSolve:
         return step_poses(frames, start, solved, easing, inputs.steps)
 
     def _find_result(
-        self, inputs: SolveInputs[Places], frames: ChainFrames, solved: SolvedPoses
+        self, inputs: PlacedInputs, frames: ChainFrames, solved: SolvedPoses
     ) -> Solved:
         """Return the result after influence and locks, measured on the written pose."""
         settings, rows, poses = self.settings, inputs.rows, solved.poses

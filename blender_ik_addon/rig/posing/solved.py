@@ -11,6 +11,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
 from ...core.model.status import BLENDED, ITERATIONS_USED_UP, REACHED, Codes
+from ..frames.places import Places
 from ..reading.batch_record import BatchRecord, take_rows
 from .drag_state import DragState
 from .eased_poses import Step
@@ -60,6 +61,10 @@ class SolveInputs(NamedTuple, Generic[Place]):
             return inputs
         names = ("rows", "places", "targets", "poles", "present", "location", "floors")
         return inputs._replace(**{name: take_rows(getattr(self, name), rows) for name in names})
+
+
+PlacedInputs = SolveInputs[Places]
+"""Inputs of chains or trees that are solved under any parents."""
 
 
 @dataclass(frozen=True)
