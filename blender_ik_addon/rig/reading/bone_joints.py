@@ -65,7 +65,7 @@ class BoneJoints(BatchRecord):
     @property
     def kinds(self) -> tuple[JointKind, ...]:
         """The kind of each joint, shape (n,)."""
-        is_locked = self.is_locked if self.is_locked.ndim == 2 else self.is_locked[0]
+        is_locked = self.is_locked if self.is_locked.ndim == 2 else self.is_locked[:1]
         return _kinds(is_locked.tobytes())
 
     @property
