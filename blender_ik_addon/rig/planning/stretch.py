@@ -37,9 +37,10 @@ class BoneStretch:
 def read_stretch(armature_object: bpy.types.Object) -> BoneStretch:
     """Return the stretch settings of all bones of an armature object, in their order."""
     bones = armature_object.pose.bones
+    count = len(bones)
     return BoneStretch(
-        share=read_floats(bones, "ik_stretch", 1).astype(np.float64),
-        is_locked=read_flags(bones, "lock_scale", 3),
+        share=read_floats(bones, "ik_stretch", 1, count).astype(np.float64),
+        is_locked=read_flags(bones, "lock_scale", 3, count),
     )
 
 

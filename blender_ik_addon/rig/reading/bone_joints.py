@@ -153,14 +153,16 @@ def has_joint(bone: bpy.types.PoseBone) -> bool:
 def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
     """Return the joints of all bones of an armature object, in their order."""
     bones = armature_object.pose.bones
+    count = len(bones)
 
     def numbers(name: str) -> Array:
-        return np.array([read_floats(bones, f"{name}_{axis}", 1) for axis in AXES], np.float64).T
+        axes = [read_floats(bones, f"{name}_{axis}", 1, count) for axis in AXES]
+        return np.array(axes, np.float64).T
 
     def flags(name: str) -> Flags:
-        return np.array([read_flags(bones, f"{name}_{axis}") for axis in AXES]).T
+        return np.array([read_flags(bones, f"{name}_{axis}", 1, count) for axis in AXES]).T
 
-    joints, has_limit = free_bones(len(bones)), flags("use_ik_limit")
+    joints, has_limit = free_bones(count), flags("use_ik_limit")
     if has_limit.any():
         joints.low[has_limit] = numbers("ik_min")[has_limit]
         joints.high[has_limit] = numbers("ik_max")[has_limit]

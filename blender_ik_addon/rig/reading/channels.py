@@ -105,24 +105,28 @@ def read_pose(evaluated: bpy.types.Object, known: Pose | None = None) -> Pose:
     """
     bones = evaluated.pose.bones
     count = len(bones)
-    modes = read_integers(bones, "rotation_mode") if known is None else known.modes
+    modes = read_integers(bones, "rotation_mode", count) if known is None else known.modes
     return Pose(
         world=np.array(evaluated.matrix_world, dtype=np.float64),
-        matrices=read_matrices(bones),
-        location=read_floats(bones, "location", 3).reshape(count, 3).astype(np.float64),
-        scale=read_floats(bones, "scale", 3).reshape(count, 3).astype(np.float64),
+        matrices=matrices_from_buffer(read_floats(bones, "matrix", 16, count)),
+        location=read_floats(bones, "location", 3, count).reshape(count, 3).astype(np.float64),
+        scale=read_floats(bones, "scale", 3, count).reshape(count, 3).astype(np.float64),
         modes=modes,
         channels=read_rotation(bones, modes),
-        locks=_read_locks(bones) if known is None else known.locks,
+        locks=_read_locks(bones, count) if known is None else known.locks,
         uses_4d_locks=(
-            read_flags(bones, "lock_rotations_4d") if known is None else known.uses_4d_locks
+            read_flags(bones, "lock_rotations_4d", 1, count)
+            if known is None
+            else known.uses_4d_locks
         ),
     )
 
 
-def _read_locks(bones: Any) -> Flags:
-    axes, w = read_flags(bones, "lock_rotation", 3), read_flags(bones, "lock_rotation_w")
-    return np.column_stack((axes, w))
+def _read_locks(bones: Any, count: int) -> Flags:
+    locks = np.empty((count, 4), dtype=np.bool_)
+    locks[:, :3] = read_flags(bones, "lock_rotation", 3, count)
+    locks[:, 3] = read_flags(bones, "lock_rotation_w", 1, count)
+    return locks
 
 
 def changed_bones(former: Pose, pose: Pose) -> Flags:
@@ -139,12 +143,12 @@ def changed_bones(former: Pose, pose: Pose) -> Flags:
 def read_rotation(bones: Any, modes: Integers) -> Channels:
     """Return the rotation channels of pose bones in these modes, shape (n, 4)."""
     if not modes.any():
-        return read_floats(bones, "rotation_quaternion", 4).reshape(-1, 4)
+        return read_floats(bones, "rotation_quaternion", 4, len(modes)).reshape(-1, 4)
     channels = np.zeros((len(modes), 4), dtype=np.float32)
     for name, size in PROPERTY_SIZES.items():
         rows = rows_of_property(modes, name)
         if rows.any():
-            values = read_floats(bones, name, size).reshape(-1, size)
+            values = read_floats(bones, name, size, len(modes)).reshape(-1, size)
             channels[rows, :size] = values[rows]
     return channels
 
@@ -159,29 +163,32 @@ def rows_of_property(modes: Integers, name: str) -> Flags:
     return rows
 
 
-# ``Any``: the stubs know neither foreach_get of collections nor their common type.
-def read_floats(collection: Any, name: str, size: int) -> npt.NDArray[np.float32]:
+# ``Any``: the stubs know neither foreach_get of collections nor their common type. Blender counts
+# members one by one, as slowly as it reads them: who reads more properties passes the count.
+def read_floats(
+    collection: Any, name: str, size: int, count: int | None = None
+) -> npt.NDArray[np.float32]:
     """Return a float property of all bones or other members, shape (n * size,)."""
-    buffer = np.empty(len(collection) * size, dtype=np.float32)
+    buffer = np.empty((len(collection) if count is None else count) * size, dtype=np.float32)
     collection.foreach_get(name, buffer)
     return buffer
 
 
 def read_matrices(bones: Any) -> Array:
     """Return the pose matrices of pose bones, armature space, shape (n, 4, 4)."""
-    return matrices_from_buffer(read_floats(bones, "matrix", 16), len(bones))
+    return matrices_from_buffer(read_floats(bones, "matrix", 16))
 
 
-def read_flags(collection: Any, name: str, size: int = 1) -> Flags:
+def read_flags(collection: Any, name: str, size: int = 1, count: int | None = None) -> Flags:
     """Return a boolean property, shape (n,), or (n, size) for several numbers."""
-    buffer = np.empty(len(collection) * size, dtype=np.bool_)
+    buffer = np.empty((len(collection) if count is None else count) * size, dtype=np.bool_)
     collection.foreach_get(name, buffer)
     return buffer if size == 1 else buffer.reshape(-1, size)
 
 
-def read_integers(collection: Any, name: str) -> Integers:
+def read_integers(collection: Any, name: str, count: int | None = None) -> Integers:
     """Return an integer property, shape (n,)."""
-    buffer = np.empty(len(collection), dtype=np.int32)
+    buffer = np.empty(len(collection) if count is None else count, dtype=np.int32)
     collection.foreach_get(name, buffer)
     return buffer
 

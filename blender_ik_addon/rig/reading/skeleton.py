@@ -142,9 +142,11 @@ class Skeleton:
 def fingerprint(armature: bpy.types.Armature) -> Fingerprint:
     """Return the fingerprint of an armature, to compare with that of its compiled skeleton."""
     bones = armature.bones
-    floats = [read_floats(bones, name, size).tobytes() for name, size in _REST_FLOATS.items()]
-    flags = [read_flags(bones, name).tobytes() for name in _REST_FLAGS]
-    return (tuple(bones.keys()), *floats, *flags, read_integers(bones, "inherit_scale").tobytes())
+    names = tuple(bones.keys())
+    count, rest = len(names), _REST_FLOATS.items()
+    floats = [read_floats(bones, name, size, count).tobytes() for name, size in rest]
+    flags = [read_flags(bones, name, 1, count).tobytes() for name in _REST_FLAGS]
+    return (names, *floats, *flags, read_integers(bones, "inherit_scale", count).tobytes())
 
 
 def compile_skeleton(
@@ -178,7 +180,7 @@ def _compile(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
     parents = np.array(
         [index[bone.parent.name] if bone.parent else -1 for bone in bones], dtype=np.int64
     )
-    rest = matrices_from_buffer(read_floats(bones, "matrix_local", 16), count)
+    rest = matrices_from_buffer(read_floats(bones, "matrix_local", 16, count))
     use_inherit_rotation = read_flags(bones, "use_inherit_rotation")
     return Skeleton(
         fingerprint=present,

@@ -228,13 +228,9 @@ def head_in_parent(
     return offset[..., :3, 3] + np.where(use_connect[..., None], 0.0, moved)
 
 
-def matrices_from_buffer(buffer: npt.NDArray[np.float32], count: int) -> Array:
-    """Return matrices (count, 4, 4), [row, column], from a ``foreach_get`` buffer.
-
-    Raises:
-        ValueError: If the buffer does not hold 16 numbers for each.
-    """
-    matrices = buffer.reshape(count, 4, 4).swapaxes(-1, -2)
+def matrices_from_buffer(buffer: npt.NDArray[np.float32]) -> Array:
+    """Return matrices (n, 4, 4), [row, column], from a ``foreach_get`` buffer of 16 n numbers."""
+    matrices = buffer.reshape(-1, 4, 4).swapaxes(-1, -2)
     return np.array(matrices, dtype=np.float64, order="C")
 
 

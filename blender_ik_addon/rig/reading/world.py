@@ -179,7 +179,7 @@ class WorldMatrices:
 
     def matrices(self, rows: Indices) -> Array:
         """Return the matrices of rows, shape (m, 4, 4)."""
-        return matrices_from_buffer(self._buffer[rows], len(rows))
+        return matrices_from_buffer(self._buffer[rows])
 
     def matrix(self, anchor: Anchor, word: str) -> Array:
         """Return the world matrix of one object or bone, shape (4, 4).
@@ -218,5 +218,5 @@ class WorldMatrices:
             buffer = np.full(16 * len(bones) + 16, np.nan, dtype=np.float32)
             bones.foreach_get("matrix", buffer[:-16])
             rows = {name: row for row, name in enumerate(bones.keys())}
-            cached = self._bones[uid] = rows, matrices_from_buffer(buffer, len(rows) + 1)
+            cached = self._bones[uid] = rows, matrices_from_buffer(buffer)
         return cached
