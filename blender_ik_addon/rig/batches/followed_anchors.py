@@ -24,11 +24,14 @@ class Anchors:
     def __init__(self, anchors: Sequence[Anchor], word: str) -> None:
         """Prepare anchors; the word names their role in error messages."""
         self._anchors, self._word = anchors, word
-        # Rows of anchors that are bones, by armature object.
-        self._on_bones: dict[bpy.types.Object, list[int]] = {}
+        # Names and rows of anchors that are bones, by armature object.
+        self._bones: dict[bpy.types.Object, list[str]] = {}
+        rows_of: dict[bpy.types.Object, list[int]] = {}
         for i, anchor in enumerate(anchors):
             if anchor.bone:
-                self._on_bones.setdefault(anchor.object, []).append(i)
+                self._bones.setdefault(anchor.object, []).append(anchor.bone)
+                rows_of.setdefault(anchor.object, []).append(i)
+        self._on_bones = [i for rows in rows_of.values() for i in rows]
         self._order: ObjectRows | None = None
         self._rows: Indices = np.empty(0, dtype=np.int64)
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
@@ -47,9 +50,9 @@ class Anchors:
             rows = [row_of.get(anchor.object.session_uid, -1) for anchor in self._anchors]
             self._rows = np.array(rows)
         matrices = world.matrices(self._rows)
-        for owner, rows_of_owner in self._on_bones.items():
-            bones = [self._anchors[row].bone for row in rows_of_owner]
-            matrices[rows_of_owner] = matrices[rows_of_owner] @ world.bone_matrices(owner, bones)
+        if self._on_bones:
+            local = world.bone_matrices(self._bones)
+            matrices[self._on_bones] = matrices[self._on_bones] @ local
         if not is_sound(matrices):
             self._read_one_by_one(matrices, world, errors)
         count = len(matrices)

@@ -166,21 +166,19 @@ def update_chains(update: Update, source: Source) -> None:
         return
     # Cached before anything is tagged: Blender adds tagged data to its list.
     _ = update.posed_armatures, update.edited_actions
-    world = _read_world(graph, update)
     changed = graph.find_changed_rigs(update)
     if update.is_new_frame and update.tells_of_rigs:
         # Scripts may have changed lists of chains; at new frames Blender does not list these rigs.
         changed |= graph.find_changed_lists()
-    has_evaluated = False
     if is_new or changed or not update.tells_of_rigs:
-        has_evaluated = _read_rigs(graph, update, source, changed)
+        _read_rigs(graph, update, source, changed)
     if not update.is_new_frame:
         _follow_other_view_layers(graph, update)
-    changed_lists = _solve_levels(graph, update, source, None if has_evaluated else world)
+    changed_lists = _solve_levels(graph, update, source)
     if changed_lists:
         # A script has changed their lists of chains, and Blender does not report that.
         _read_rigs(graph, update, source, frozenset(changed_lists))
-        _solve_levels(graph, update, source, None)
+        _solve_levels(graph, update, source)
     graph.has_solved = True
     memory.replaced.note_after(update.copied_armatures)
     memory.restored_uids.clear()
@@ -206,9 +204,7 @@ def _follow_other_view_layers(graph: GraphState, update: Update) -> None:
                 batch.request_solve(uids)
 
 
-def _solve_levels(
-    graph: GraphState, update: Update, source: Source, world: WorldMatrices | None
-) -> set[int]:
+def _solve_levels(graph: GraphState, update: Update, source: Source) -> set[int]:
     """Solve and write level by level; begin again if solved bones change settings of chains.
 
     Chains whose inputs stay are solved only in the first pass. Bones and settings that drive each
@@ -218,7 +214,6 @@ def _solve_levels(
         graph: State of the dependency graph.
         update: The update, with its dependency graph.
         source: The functions that read settings.
-        world: World matrices of the graph's last evaluation; None to read them.
 
     Returns:
         Session uids of armature objects that were not written: their lists of chains have changed.
@@ -230,16 +225,15 @@ def _solve_levels(
             return False
         return read_driven(graph.driven_rigs, update, source, graph.skeletons)
 
-    while _solve_pass(graph, update, world, written, changed_lists, has_changed_settings):
+    while _solve_pass(graph, update, written, changed_lists, has_changed_settings):
         _assemble(graph, update)
-        passes, world = passes + 1, None
+        passes += 1
     return changed_lists
 
 
 def _solve_pass(
     graph: GraphState,
     update: Update,
-    world: WorldMatrices | None,
     written: set[int],
     changed_lists: set[int],
     has_changed_settings: Callable[[], bool],
@@ -249,6 +243,7 @@ def _solve_pass(
     Session uids of written armature objects are added to ``written``, others to ``changed_lists``.
     """
     unwritten: dict[int, list[ChannelChange]] = {}
+    world: WorldMatrices | None = None
     moment = moment_of(update, is_first=not graph.has_solved, restored_uids=memory.restored_uids)
     for chain in graph.resting:
         changes = chain.changes(update.frame)
@@ -305,13 +300,15 @@ def _note_reverted(
 
 
 def _read_world(graph: GraphState, update: Update) -> WorldMatrices:
-    world = WorldMatrices(update.depsgraph, graph.order if update.has_only_moved else None)
+    rows = {uid: state.bones.skeleton.index for uid, state in graph.rigs.items()}
+    may_be_hidden = not update.has_only_moved
+    world = WorldMatrices(update.depsgraph, graph.order, rows, may_be_hidden=may_be_hidden)
     graph.order = world.order
     return world
 
 
-def _read_rigs(graph: GraphState, update: Update, source: Source, changed: frozenset[int]) -> bool:
-    """Read the rigs that have changed; return whether the graph was evaluated again for that."""
+def _read_rigs(graph: GraphState, update: Update, source: Source, changed: frozenset[int]) -> None:
+    """Read the rigs that have changed; evaluate the graph again if that needs it."""
     stale: list[tuple[RigState, list[str]]] = []
     present: dict[int, RigState] = {}
     posed: list[tuple[RigState, frozenset[str]]] = []
@@ -364,7 +361,6 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, changed: froze
     graph.rigs = present
     if has_changed:
         _assemble(graph, update)
-    return has_prepared
 
 
 def follow_animation(update: Update) -> None:

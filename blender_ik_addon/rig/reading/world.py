@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import bpy
@@ -16,6 +17,10 @@ from .channels import read_integers
 from .refusals import RigError
 from .spaces import matrices_from_buffer, transform_point
 from .spec import Anchor
+
+BoneRows = Mapping[int, Mapping[str, int]]
+"""Rows of bones by name, by session uid of their armature objects."""
+NO_BONE_ROWS: BoneRows = MappingProxyType({})
 
 # Blender evaluates in float32; the squares of larger numbers overflow there.
 LARGEST = 1e18
@@ -157,25 +162,35 @@ class WorldMatrices:
         order: Rows of the objects.
     """
 
-    def __init__(self, depsgraph: bpy.types.Depsgraph, known: ObjectRows | None = None) -> None:
+    def __init__(
+        self,
+        depsgraph: bpy.types.Depsgraph,
+        known: ObjectRows | None = None,
+        bone_rows: BoneRows = NO_BONE_ROWS,
+        *,
+        may_be_hidden: bool = True,
+    ) -> None:
         """Read the matrices of all visible objects.
 
         Args:
             depsgraph: The graph.
-            known: Its order from an earlier read, if nothing can have been hidden or shown since.
+            known: Its order from an earlier read; the same record is returned if it still holds.
+            bone_rows: Rows of bones as far as they are known.
+            may_be_hidden: Whether objects may have been hidden or shown since that read.
         """
-        self.depsgraph = depsgraph
+        self.depsgraph, self._bone_rows = depsgraph, bone_rows
         objects = depsgraph.objects
-        is_known = known is not None and known.count == len(objects)
-        self.order = known if known is not None and is_known else ObjectRows(depsgraph)
-        count = self.order.count
+        if known is None or may_be_hidden or known.count != len(objects):
+            order = ObjectRows(depsgraph)
+            known = known if known is not None and known.row_of == order.row_of else order
+        self.order, count = known, known.count
         # The last row is NaN: objects that are not visible have row -1.
         buffer = np.empty(16 * count + 16, dtype=np.float32)
         objects.foreach_get("matrix_world", buffer[: 16 * count])
         buffer[16 * count :] = np.nan
         self._buffer = buffer.reshape(count + 1, 16)
-        # Bone rows and matrices of objects whose bones are followed.
-        self._bones: dict[int, tuple[dict[str, int], Array]] = {}
+        # Bone rows and matrices of objects whose bones are followed, the last row is NaN.
+        self._bones: dict[int, tuple[Mapping[str, int], npt.NDArray[np.float32]]] = {}
 
     def matrices(self, rows: Indices) -> Array:
         """Return the matrices of rows, shape (m, 4, 4)."""
@@ -199,24 +214,33 @@ class WorldMatrices:
         if anchor.bone and evaluated.type == "ARMATURE":
             if anchor.bone not in self._bones_of(anchor.object)[0]:
                 raise no_bone(anchor)
-            matrix = matrix @ self.bone_matrices(anchor.object, (anchor.bone,))[0]
+            matrix = matrix @ self.bone_matrices({anchor.object: (anchor.bone,)})[0]
         if not is_sound(matrix):
             raise not_finite(anchor, word)
         return matrix
 
-    def bone_matrices(self, owner: bpy.types.Object, bones: Sequence[str]) -> Array:
-        """Return pose matrices of m bones, armature space, (m, 4, 4); NaN for missing ones."""
-        rows, matrices = self._bones_of(owner)
-        selected: Array = matrices[[rows.get(bone, -1) for bone in bones]]
-        return selected
+    def bone_matrices(self, bones: Mapping[bpy.types.Object, Sequence[str]]) -> Array:
+        """Return pose matrices of m bones, armature space, (m, 4, 4); NaN for missing ones.
 
-    def _bones_of(self, owner: bpy.types.Object) -> tuple[dict[str, int], Array]:
-        """Return the rows of bones, and the pose matrices with one more row, of NaN."""
+        They follow each other as the bones do, armature object by armature object.
+        """
+        selected = []
+        for owner, names in bones.items():
+            rows, matrices = self._bones_of(owner)
+            selected.append(matrices[[rows.get(bone, -1) for bone in names]])
+        return matrices_from_buffer(np.concatenate(selected))
+
+    def _bones_of(
+        self, owner: bpy.types.Object
+    ) -> tuple[Mapping[str, int], npt.NDArray[np.float32]]:
+        """Return the rows of bones, and their pose matrices as read, shape (n + 1, 16)."""
         uid = owner.session_uid
         if (cached := self._bones.get(uid)) is None:
             bones: Any = owner.evaluated_get(self.depsgraph).pose.bones
-            buffer = np.full(16 * len(bones) + 16, np.nan, dtype=np.float32)
+            count, rows = len(bones), self._bone_rows.get(uid, {})
+            if len(rows) != count:
+                rows = {name: row for row, name in enumerate(bones.keys())}
+            buffer = np.full(16 * count + 16, np.nan, dtype=np.float32)
             bones.foreach_get("matrix", buffer[:-16])
-            rows = {name: row for row, name in enumerate(bones.keys())}
-            cached = self._bones[uid] = rows, matrices_from_buffer(buffer)
+            cached = self._bones[uid] = rows, buffer.reshape(-1, 16)
         return cached
