@@ -75,8 +75,8 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     # NumPy adds up the numbers of one chain in another order than those of several.
     rows = np.arange(count) if is_in_floats else repeat_single(np.arange(count), compiled.count)
     if len(rows) > count:
-        solutions = solve_batch(chains.take(rows), goals.take(rows), options.take(rows))
-        return solutions.take(rows[:1])
+        pairs = compiled.take_cached(rows), goals.take(rows), options.take(rows)
+        return solve_batch(*pairs).take(rows[:1])
     if has_weights:
         return _solve_weighted(chains, goals, options)
     solve_rows = _solve_in_floats if is_in_floats else _solve_in_arrays
