@@ -11,7 +11,7 @@ from ...core import IKError
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.message import Message
 from ..reading.spec import Anchor
-from ..reading.world import ObjectRows, WorldMatrices, is_sound
+from ..reading.world import FollowedBones, ObjectRows, WorldMatrices, is_sound
 
 
 class Anchors:
@@ -24,14 +24,16 @@ class Anchors:
     def __init__(self, anchors: Sequence[Anchor], word: str) -> None:
         """Prepare anchors; the word names their role in error messages."""
         self._anchors, self._word = anchors, word
-        # Names and rows of anchors that are bones, by armature object.
-        self._bones: dict[bpy.types.Object, list[str]] = {}
         rows_of: dict[bpy.types.Object, list[int]] = {}
         for i, anchor in enumerate(anchors):
             if anchor.bone:
-                self._bones.setdefault(anchor.object, []).append(anchor.bone)
                 rows_of.setdefault(anchor.object, []).append(i)
-        self._on_bones = [i for rows in rows_of.values() for i in rows]
+        # Anchors that are bones, and their rows, by armature object.
+        self._bones = [
+            FollowedBones(owner, [anchors[row].bone for row in rows])
+            for owner, rows in rows_of.items()
+        ]
+        self._on_bones = [row for rows in rows_of.values() for row in rows]
         self._order: ObjectRows | None = None
         self._rows: Indices = np.empty(0, dtype=np.int64)
         self.matrices: Array = np.full((len(anchors), 4, 4), np.nan)
@@ -51,6 +53,7 @@ class Anchors:
             self._rows = np.array(rows)
         matrices = world.matrices(self._rows)
         if self._on_bones:
+            # NumPy 1 has no product in place.
             local = world.bone_matrices(self._bones)
             matrices[self._on_bones] = matrices[self._on_bones] @ local
         if not is_sound(matrices):

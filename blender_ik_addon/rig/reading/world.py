@@ -154,6 +154,23 @@ class ObjectRows:
         self.row_of = {uid: row for row, uid in enumerate(uids)}
 
 
+class FollowedBones:
+    """Bones of one armature object that chains follow."""
+
+    def __init__(self, owner: bpy.types.Object, names: Sequence[str]) -> None:
+        """Take the original object, and the names of m bones."""
+        self.owner, self.uid, self._names = owner, owner.session_uid, names
+        self._index: Mapping[str, int] | None = None
+        self._rows: Indices = np.empty(0, dtype=np.int64)
+
+    def rows(self, index: Mapping[str, int]) -> Indices:
+        """Return the rows of the bones, -1 for missing ones, shape (m,); given those by name."""
+        if index is not self._index:
+            self._index = index
+            self._rows = np.array([index.get(name, -1) for name in self._names])
+        return self._rows
+
+
 class WorldMatrices:
     """World matrices that a graph has evaluated; valid until it is evaluated again.
 
@@ -212,35 +229,34 @@ class WorldMatrices:
             )
         matrix = np.array(evaluated.matrix_world, dtype=np.float64)
         if anchor.bone and evaluated.type == "ARMATURE":
-            if anchor.bone not in self._bones_of(anchor.object)[0]:
+            followed = FollowedBones(anchor.object, (anchor.bone,))
+            if anchor.bone not in self._bones_of(followed)[0]:
                 raise no_bone(anchor)
-            matrix = matrix @ self.bone_matrices({anchor.object: (anchor.bone,)})[0]
+            matrix = matrix @ self.bone_matrices([followed])[0]
         if not is_sound(matrix):
             raise not_finite(anchor, word)
         return matrix
 
-    def bone_matrices(self, bones: Mapping[bpy.types.Object, Sequence[str]]) -> Array:
-        """Return pose matrices of m bones, armature space, (m, 4, 4); NaN for missing ones.
-
-        They follow each other as the bones do, armature object by armature object.
-        """
+    def bone_matrices(self, followed: Sequence[FollowedBones]) -> Array:
+        """Return pose matrices of m bones, armature space, (m, 4, 4); NaN for missing ones."""
         selected = []
-        for owner, names in bones.items():
-            rows, matrices = self._bones_of(owner)
-            selected.append(matrices[[rows.get(bone, -1) for bone in names]])
+        for bones in followed:
+            index, matrices = self._bones_of(bones)
+            selected.append(matrices[bones.rows(index)])
         return matrices_from_buffer(np.concatenate(selected))
 
     def _bones_of(
-        self, owner: bpy.types.Object
+        self, followed: FollowedBones
     ) -> tuple[Mapping[str, int], npt.NDArray[np.float32]]:
-        """Return the rows of bones, and their pose matrices as read, shape (n + 1, 16)."""
-        uid = owner.session_uid
+        """Return the rows of all bones, and their pose matrices as read, shape (n + 1, 16)."""
+        uid = followed.uid
         if (cached := self._bones.get(uid)) is None:
-            bones: Any = owner.evaluated_get(self.depsgraph).pose.bones
-            count, rows = len(bones), self._bone_rows.get(uid, {})
-            if len(rows) != count:
-                rows = {name: row for row, name in enumerate(bones.keys())}
-            buffer = np.full(16 * count + 16, np.nan, dtype=np.float32)
+            bones: Any = followed.owner.evaluated_get(self.depsgraph).pose.bones
+            count, index = len(bones), self._bone_rows.get(uid, {})
+            if len(index) != count:
+                index = {name: row for row, name in enumerate(bones.keys())}
+            buffer = np.empty(16 * count + 16, dtype=np.float32)
             bones.foreach_get("matrix", buffer[:-16])
-            cached = self._bones[uid] = rows, buffer.reshape(-1, 16)
+            buffer[-16:] = np.nan
+            cached = self._bones[uid] = index, buffer.reshape(-1, 16)
         return cached
