@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import bpy
 import numpy as np
@@ -109,7 +110,7 @@ def known_chain(
     return plan, chain_joints(read_joints(armature_object), plan, known)
 
 
-def is_same(one: object, other: object) -> bool:
+def is_same(one: Any, other: Any) -> bool:
     """Return whether two arrays, records of arrays, or None are equal."""
     if one is other:
         return True
@@ -117,4 +118,6 @@ def is_same(one: object, other: object) -> bool:
         return False
     if isinstance(one, np.ndarray):
         return np.array_equal(one, other)
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in vars(one))
+    # Its fields, not what it has cached: the other record would compute that first.
+    names = one.__dataclass_fields__
+    return all(is_same(getattr(one, name), getattr(other, name)) for name in names)
