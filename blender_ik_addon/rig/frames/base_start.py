@@ -13,10 +13,12 @@ import numpy as np
 
 from ...core import Chains
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array, Flags
+from ...core.algebra.arithmetic import Array
+from ...core.model.options import SolveOptions
 from ..reading.batch_record import BatchRecord
 from ..reading.bone_joints import NOT_TURNED
 from ..trees.driven import Driven
+from .carried_sides import CarriedSides
 from .framing import rest_sides
 
 # The matrix that takes the 16 products of the numbers of two quaternions p and q to p^-1 q.
@@ -106,7 +108,9 @@ class BaseStart(BatchRecord):
         helpers: Local rotations of the twist bones, which the solve leaves out.
         near: Rotation channels to stay near; locked channels keep them, shape (b, k, 4).
         tip: Rotations of the last bones of the limbs wxyz, shape (b, 4).
-        use_flip: Whether each chain bends to the other side, shape (b,).
+        options: Solver options, with tolerance and soft distance in scene units.
+        pole_angle: Pole angles in radians, shape (b,).
+        carried: Bend sides that follow root and target; None where the chains have none.
         chains: The chains as the core takes them.
         into_local: Matrices that take the turns of a bone's parent and of the bone to its local
             rotation, shape (b, n, 4, 16); None for chains with joints.
@@ -116,7 +120,9 @@ class BaseStart(BatchRecord):
     helpers: Array
     near: Array
     tip: Array
-    use_flip: Flags
+    options: SolveOptions
+    pole_angle: Array
+    carried: CarriedSides | None
     chains: Chains
     into_local: Array | None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,22 @@ class CarriedSides(BatchRecord):
         normal = rotation.cross(self.chord, self.side)
         return replace(self, across=np.cos(angle) * self.side + np.sin(angle) * normal)
 
+    @property
+    def _is_in_floats(self) -> bool:
+        return self.compiled <= MAX_CHAINS_IN_FLOATS
+
+    @cached_property
+    def _numbers(self) -> list[Any]:
+        """The first arguments of ``_side``."""
+        vectors = self.chord, self.side, self.across
+        return self._split(*vectors, self.lean, self.tip, self.end, self.share)
+
+    def _split(self, *arrays: Array) -> list[Any]:
+        """Return arrays as numbers: lists of those of one chain, or arrays over all chains."""
+        if self._is_in_floats:
+            return [to_numbers(array) for array in arrays]
+        return [to_numbers(np.moveaxis(array, 0, -1), array.ndim - 1) for array in arrays]
+
     def poles(self, ends: Array, targets: Array) -> Array:
         """Return points that chains bend toward, relative to their roots, shape (b, 3).
 
@@ -78,14 +95,11 @@ class CarriedSides(BatchRecord):
             ends: Vectors from the roots to the targets, shape (b, 3).
             targets: Orientations of the targets wxyz, shape (b, 4).
         """
-        chains = self.chord, self.side, self.across, self.lean, self.tip, self.end, self.share
-        if self.compiled <= MAX_CHAINS_IN_FLOATS:
-            rows = zip(*[to_numbers(array) for array in (*chains, ends, targets)], strict=True)
-            sides = np.array([_side(FLOATS, *row) for row in rows])
+        numbers = [*self._numbers, *self._split(ends, targets)]
+        if self._is_in_floats:
+            sides = np.array([_side(FLOATS, *row) for row in zip(*numbers, strict=True)])
         else:
-            columns = [np.moveaxis(array, 0, -1) for array in (*chains, ends, targets)]
-            side = _side(ARRAYS, *[to_numbers(array, array.ndim - 1) for array in columns])
-            sides = np.stack(side, axis=1)
+            sides = np.stack(_side(ARRAYS, *numbers), axis=1)
         poles: Array = self.reach[:, None] * sides
         return poles
 

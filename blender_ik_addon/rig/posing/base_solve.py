@@ -17,7 +17,7 @@ import numpy as np
 
 from ...core import Chains, Goals, Solutions, bone_rotations, solve_batch
 from ...core.algebra import quaternions, rotation
-from ...core.algebra.arithmetic import FLOATS, Array, Flags
+from ...core.algebra.arithmetic import FLOATS, Array
 from ...core.solving.compiled_chains import compile_chains
 from ..frames.base_start import BaseChain, BaseStart, into_local
 from ..frames.bases import Bases, point_in_base, without_rounding
@@ -25,7 +25,7 @@ from ..frames.batch_settings import BatchSettings
 from ..frames.bend_sides import is_on_side_of
 from ..frames.chain_poses import LENGTH_ROUNDING, angles_between
 from ..planning.acting_forces import forces_on, gravity_in_bases
-from ..reading.batch_record import Rows
+from ..reading.batch_record import Rows, take_rows
 from ..trees.driven import Driven
 from .solved import Solved, SolveInputs, find_statuses
 
@@ -88,22 +88,16 @@ class BaseSolve:
         ends = without_rounding(ends, effectors, points, bases.unit)
         poles = None if inputs.poles is None else point_in_base(from_world, inputs.poles[:, 0])
         target_turns = self._find_orientations(from_world, targets)
-        if settings.carried is not None:
-            poles = settings.carried.take(pick).poles(ends, target_turns)
+        if start.carried is not None:
+            poles = start.carried.poles(ends, target_turns)
         tips = self._find_tip_turns(start.tip, target_turns)
         goals = Goals(
             target_position=ends,
             pole_position=poles,
-            pole_angle=0.0 if poles is None else settings.pole_angle[pick, 0],
+            pole_angle=0.0 if poles is None else start.pole_angle,
             tip_rotation_wxyz=tips if settings.plan.ends_at_tail else None,
         )
-        options, chains = (
-            settings.options if is_all else settings.options.take(inputs.rows),
-            start.chains,
-        )
-        options = options.per_unit(bases.unit)
-        if settings.is_current:
-            options = replace(options, use_flip_bend=start.use_flip)
+        options, chains = start.options.per_unit(bases.unit), start.chains
         if chains.forces is not None:
             chains = chains.under(gravity_in_bases(chains.forces, bases.to_world))
         solutions = solve_batch(chains, goals, options)
@@ -124,15 +118,27 @@ class BaseSolve:
         )
         # The size of the batch decides how chains are solved, not the number of chains that move.
         compile_chains(chains).count = len(settings)
-        use_flip: Flags = np.asarray(settings.options.use_flip_bend)[pick]
-        if settings.is_current and not settings.spec.has_side and use_flip.any():
+        inputs = settings.options, settings.pole_angle[:, 0], settings.carried
+        options, pole_angle, carried = take_rows(inputs, pick)
+        if settings.is_current and not settings.spec.has_side and np.any(options.use_flip_bend):
             # A chain that starts from its own last pose would change sides at every update, so
             # there a flip is relative to the stored pose.
             poses = (self._find_bend(chain, pose) for pose in (local, settings.zero[pick]))
-            use_flip = use_flip & is_on_side_of(*poses)
+            use_flip = options.use_flip_bend & is_on_side_of(*poses)
+            options = replace(options, use_flip_bend=use_flip)
         local, helpers = np.split(local, [posed.rest.shape[1]], axis=1)
         to_local = into_local(local, posed.rest) if joints is None else None
-        return BaseStart(local, helpers, near, posed.posed[:, -1], use_flip, chains, to_local)
+        return BaseStart(
+            local,
+            helpers,
+            near,
+            tip=posed.posed[:, -1],
+            options=options,
+            pole_angle=pole_angle,
+            carried=carried,
+            chains=chains,
+            into_local=to_local,
+        )
 
     def _find_bend(self, chain: BaseChain, local: Array) -> tuple[Array, Array]:
         """Return the joints (b, n, 3) that bend, and the bend directions of straight chains."""
