@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +35,7 @@ BY_CHAIN = "iterations", "tolerance", "use_flip_bend", "soft_distance"
 """Settings that may differ from chain to chain."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SolveOptions:
     """Options of a solve. Those of ``BY_CHAIN`` may be arrays (B,) for B chains.
 
@@ -111,9 +110,8 @@ class SolveOptions:
         names = "tolerance", "soft_distance"
         return self._with({name: getattr(self, name) / unit for name in names})
 
-    def _with(self, values: Mapping[str, object]) -> SolveOptions:
+    def _with(self, values: dict[str, object]) -> SolveOptions:
         """Return the options with some values replaced, without a check."""
         options = object.__new__(SolveOptions)
-        for name in self.__slots__:
-            freeze(options, name, values[name] if name in values else getattr(self, name))
+        vars(options).update(vars(self), **values)
         return options
