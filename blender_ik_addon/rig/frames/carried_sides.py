@@ -84,7 +84,7 @@ class CarriedSides(BatchRecord):
         """Return arrays as numbers: lists of those of one chain, or arrays over all chains."""
         if self._is_in_floats:
             return [to_numbers(array) for array in arrays]
-        return [to_numbers(np.moveaxis(array, 0, -1), array.ndim - 1) for array in arrays]
+        return [to_numbers(array.T, array.ndim - 1) for array in arrays]
 
     def poles(self, ends: Array, targets: Array) -> Array:
         """Return points that chains bend toward, relative to their roots, shape (b, 3).
