@@ -337,7 +337,10 @@ class _NewtonDescent:
         A correction of tracked outputs to the step's linear prediction lets the step go farther,
         if their valley is not too curved.
         """
-        moved = self._bones.apply_move(posed, plan.move)
+        move = plan.move
+        if plan.edges is not None:
+            move = plan.edges.press(move, plan.step.active.is_active)
+        moved = self._bones.apply_move(posed, move)
         if not plan.prediction.size:
             return self._evaluate(moved)
         corrected = self._evaluate(*restore_outputs(self._bones, self._corrections, moved, plan))

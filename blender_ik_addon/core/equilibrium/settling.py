@@ -30,7 +30,7 @@ from ..solving.iteration import (
 )
 from ..solving.joint_run import AIM_WEIGHTS, Run
 from .potential_energy import EnergyRows, PotentialEnergy
-from .target_springs import PULLED, SOFTLY_PULLED
+from .target_springs import PULLED
 
 # Distance that chains which settle keep from full extension and from full folding, as a share of
 # the reach: there no turn leaves the effector where it is.
@@ -40,12 +40,6 @@ CLASSIC_GAIN = 0.2
 # Largest count of iterations to settle. Most chains take about ten; long loose chains with much
 # slack take up to 200.
 MAX_SETTLING_ITERATIONS = 250
-# Largest count of iterations with each softer pull on targets that are not reached, and how many
-# iterations must be left for them and for the pull proper.
-MAX_SOFT_ITERATIONS, MIN_SPARE_ITERATIONS = 40, 330
-# Share of the reach by which softer pulls may give way: a chain that is farther from its target
-# than this has come to another valley.
-MAX_SOFT_GAP = 1e-3
 # Largest count of numbers in systems that are solved at once: those of many long chains fill the
 # memory.
 MAX_EQUATIONS = 4_000_000
@@ -141,10 +135,8 @@ def _settle(
     turn, used = state.turn.copy(), used.copy()
     max_rows = max(1, MAX_EQUATIONS // (3 * len(turn)) ** 2)
 
-    def descend(
-        settings: DescentSettings, loads: Any, target: Array, flags: Flags, most: int
-    ) -> None:
-        caps = np.clip(run.iterations - used, 0, most)
+    def descend(settings: DescentSettings, loads: Any, target: Array, flags: Flags) -> None:
+        caps = np.clip(run.iterations - used, 0, MAX_SETTLING_ITERATIONS)
         rows = np.flatnonzero(caps * (settles & flags))
         for batch in (rows[first : first + max_rows] for first in range(0, len(rows), max_rows)):
             inputs = take_rows((tree, turn, state.slide, loads, target, caps), batch)
@@ -152,14 +144,6 @@ def _settle(
             turn[..., batch] = result.turn
             used[batch] += result.used
 
-    descend(SETTLE, energy, goal, ~is_open, MAX_SETTLING_ITERATIONS)
-    pulled = (energy, goal), goal[:0]
-    has_spare = run.iterations - used >= MIN_SPARE_ITERATIONS
-    if aims is None and (is_open & has_spare).any():
-        for settings in SOFTLY_PULLED:
-            descend(settings, *pulled, is_open & has_spare, MAX_SOFT_ITERATIONS)
-        errors = run.find_errors(chain.make_state(turn, state.slide))
-        is_lost = errors > run.find_errors(state) + MAX_SOFT_GAP * chain.reach
-        turn[..., is_lost & is_open] = state.turn[..., is_lost & is_open]
-    descend(PULLED, *pulled, is_open, MAX_SETTLING_ITERATIONS)
+    descend(SETTLE, energy, goal, ~is_open)
+    descend(PULLED, (energy, goal), goal[:0], is_open)
     return chain.make_state(turn, state.slide), used

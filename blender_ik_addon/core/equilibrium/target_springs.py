@@ -12,7 +12,6 @@ test_potential_energy.py, the poses in tests/core/solving/limits/test_unreachabl
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from ..algebra.arithmetic import Array, Flags
 from ..algebra.chains_first import apply, chains_first, measure
@@ -26,9 +25,6 @@ from .potential_energy import EnergyRows, PotentialEnergy
 # Stiffness of the springs to targets, in multiples of all springs and weights. Ten times less, and
 # effectors visibly give way; ten times more, and in narrow valleys many descents do not end.
 PULL = 1e5
-# Softer springs of the first descents, about thirty times each: their valleys are wide, and steps
-# along them are long.
-SOFT_PULLS = 1e2, 3e3
 
 
 class PulledEnergyAtPose:
@@ -59,7 +55,7 @@ class PulledEnergyAtPose:
 
 
 def _measure(
-    pull: float, bones: BoneRows, loads: tuple[PotentialEnergy, Array]
+    bones: BoneRows, loads: tuple[PotentialEnergy, Array]
 ) -> Callable[[PosedRows, Array], PulledEnergyAtPose]:
     energy, target = EnergyRows(bones, loads[0]), chains_first(loads[1])
     weight = (
@@ -67,22 +63,15 @@ def _measure(
         * measure(energy.gravity)[:, None]
         * bones.tree.reach[:, None]
     )
-    springs = pull * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
+    springs = PULL * (energy.stiffness.sum(axis=1) + weight) / bones.tree.reach[:, None] ** 2
     return lambda posed, output: PulledEnergyAtPose(energy.measure(posed), target - output, springs)
 
 
-def pull_by(pull: float, rest_turn: float = 1e-6, stall_share: float = 1e-11) -> DescentSettings:
-    """Return the settings of a descent with springs of a stiffness, as in ``PULLED``."""
-    return DescentSettings(
-        partial(_measure, pull),
-        rest_turn,
-        least_shift=1e-12,
-        first_shift=1e-10,
-        stall_share=stall_share,
-        tracked=ALL_OUTPUTS,
-    )
-
-
-PULLED = pull_by(PULL)
-# These need not come to rest.
-SOFTLY_PULLED = tuple(pull_by(pull, rest_turn=1e-3, stall_share=1e-5) for pull in SOFT_PULLS)
+PULLED = DescentSettings(
+    _measure,
+    rest_turn=1e-6,
+    least_shift=1e-12,
+    first_shift=1e-10,
+    stall_share=1e-11,
+    tracked=ALL_OUTPUTS,
+)

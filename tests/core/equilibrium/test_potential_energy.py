@@ -78,7 +78,11 @@ def test_slopes_and_curvatures_are_those_of_differences(name, unturned):
 def test_slopes_and_curvatures_of_the_pulled_energy_are_those_of_differences(name):
     case = Case(name)
     bones = BoneRows(case.tree, np.zeros((len(case.turn), COUNT)))
-    measure = target_springs.pull_by(1.0).measure(bones, (case.energy, case.force))
+    # In multiples of the pull, so that differences keep their digits.
+    measure, pull = (
+        target_springs.PULLED.measure(bones, (case.energy, case.force)),
+        target_springs.PULL,
+    )
 
     def at(move):
         turned = turns.multiply(turns.from_vectors(move), case.turn)
@@ -88,7 +92,7 @@ def test_slopes_and_curvatures_of_the_pulled_energy_are_those_of_differences(nam
     still = np.zeros((len(case.turn), 3, COUNT))
     slope, curve = at(still).derive(case.at(case.turn)[1])
     curved = curve(np.zeros((COUNT, 3)))
-    assert_derivatives(lambda move: at(move).total, slope, curved, 1e-4)
+    assert_derivatives(lambda move: at(move).total / pull, slope / pull, curved / pull, 1e-4)
 
 
 def test_resistance_grows_to_ten_times_toward_a_hard_limit():
