@@ -8,6 +8,7 @@ so undo, redo and files keep them in step.
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -20,8 +21,14 @@ from ..reading.channels import read_floats
 RenamedBones = dict[str, dict[str, str]]
 """Present names of renamed bones by their former names, by name of the armature."""
 
-# Weights of a hash of 16 numbers: odd, of 64 bits, powers of the golden ratio's fraction.
-_WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, i + 1, 2**64) for i in range(16)], np.uint64)
+# The end of edit mode computes rest poses again through their parents, with other roundings: axes
+# of 250 bones turn by 2e-5, heads move by 5e-7 of the size. Ten times larger, another bone passes
+# for a missing one that was beside it.
+MAX_ROUNDING_OF_AXES = 1e-3
+MAX_ROUNDING_OF_HEADS = 1e-5
+"""As a share of the largest coordinate of the armature."""
+
+Rests = npt.NDArray[np.float32]
 
 
 class _Bones(NamedTuple):
@@ -29,18 +36,18 @@ class _Bones(NamedTuple):
 
     Attributes:
         names: Their names, in their order.
-        rests: A hash of the rest pose of each.
+        rests: X, Y and Z axis and head of each in armature space, shape (n, 4, 3).
         is_in_edit_mode: Whether the armature is in edit mode; its changes arrive when it ends.
     """
 
     names: list[str]
-    rests: list[int]
-    is_in_edit_mode: bool = False
+    rests: Rests
+    is_in_edit_mode: bool
 
     @property
-    def pairs(self) -> list[tuple[str, int]]:
-        """Name and hash of each bone."""
-        return list(zip(self.names, self.rests, strict=True))
+    def by_name(self) -> dict[str, Rests]:
+        """The rest pose of each bone, shape (4, 3)."""
+        return dict(zip(self.names, self.rests, strict=True))
 
 
 def record_bones(armatures: Iterable[bpy.types.Armature]) -> str:
@@ -73,44 +80,63 @@ def find_new_rests(seen: str, present: str, armature: str) -> frozenset[str]:
     before, after = (_bones_of_text(text).get(armature) for text in (seen, present))
     if before is None or after is None or before.is_in_edit_mode:
         return frozenset()
-    former = dict(before.pairs)
-    return frozenset([name for name, rest in after.pairs if former.get(name, rest) != rest])
+    former = before.by_name
+    rests = after.by_name.items()
+    return frozenset([name for name, rest in rests if (former.get(name, rest) != rest).any()])
 
 
-def _read(armature: bpy.types.Armature) -> _Bones:
-    bones = armature.bones
-    # Adding zero removes the sign of zero: both signs are the same pose.
-    rest = read_floats(bones, "matrix_local", 16).reshape(-1, 16) + np.float32(0.0)
-    words: npt.NDArray[np.uint64] = rest.view(np.uint32).astype(np.uint64)
-    rests = (words * _WEIGHTS).sum(axis=1, dtype=np.uint64).tolist()
-    return _Bones(bones.keys(), rests, armature.is_editmode)
+def _read(armature: bpy.types.Armature) -> tuple[list[str], str, bool]:
+    rests = read_floats(armature.bones, "matrix_local", 16).reshape(-1, 4, 4)[:, :, :3]
+    return armature.bones.keys(), b64encode(rests.tobytes()).decode(), armature.is_editmode
 
 
 def _bones_of_text(text: str) -> dict[str, _Bones]:
     try:
         armatures = json.loads(text or "{}").items()
-        return {name: _Bones(*row) for name, row in armatures}
+        return {
+            name: _Bones(names, _rests_of_text(rests, len(names)), is_in_edit_mode)
+            for name, (names, rests, is_in_edit_mode) in armatures
+        }
     except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
+
+
+def _rests_of_text(text: str, n: int) -> Rests:
+    return np.frombuffer(b64decode(text), np.float32).reshape(n, 4, 3)
 
 
 def _find_new_names(before: _Bones, after: _Bones) -> dict[str, str]:
     """Return the new names of bones by their former ones; in order if bones have one rest pose.
 
-    A bone with the same name and rest pose as before is the same bone. A name that is gone meant
-    the bone that has its rest pose now. If all names are in the same order, none has changed,
-    whatever has moved the bones: a mirrored rig whose scale is applied exchanges its sides.
+    A bone with the same name and rest pose as before, up to rounding, is the same bone. A name that
+    is gone meant the bone that has its rest pose now. If all names are in the same order, none has
+    changed, whatever has moved the bones: a mirrored rig whose scale is applied exchanges its
+    sides.
     """
     if before.names == after.names:
         return {}
-    same = set(before.pairs).intersection(after.pairs)
-    new_bones: dict[int, list[str]] = {}
-    for name, rest in after.pairs:
-        if (name, rest) not in same:
-            new_bones.setdefault(rest, []).append(name)
-    gone = [bone for bone in before.pairs if bone not in same]
-    new_names = {name: new_bones[rest].pop(0) for name, rest in gone if new_bones.get(rest)}
+    former, present = before.by_name, after.by_name
+    max_rounding = _max_rounding(before.rests, after.rests)
+    same = {
+        name
+        for name in former.keys() & present.keys()
+        if (np.abs(former[name] - present[name]) <= max_rounding).all()
+    }
+    candidates = [name for name in after.names if name not in same]
+    rests = np.array([present[name] for name in candidates]).reshape(-1, 4, 3)
+    new_names: dict[str, str] = {}
+    for name in [name for name in before.names if name not in same]:
+        is_near = (np.abs(rests - former[name]) <= max_rounding).all(axis=(1, 2))
+        if (rows := np.flatnonzero(is_near)).size:
+            new_names[name] = candidates[rows[0]]
+            rests[rows[0]] = np.nan  # No other bone was renamed to it.
     return _without_moved(new_names, set(after.names))
+
+
+def _max_rounding(*rests: Rests) -> npt.NDArray[np.float64]:
+    """Return the largest difference of equal rest poses, by row of a rest pose, shape (4, 1)."""
+    size = max(float(np.abs(heads[:, 3]).max(initial=0)) for heads in rests)
+    return np.array([[MAX_ROUNDING_OF_AXES]] * 3 + [[MAX_ROUNDING_OF_HEADS * size]])
 
 
 def _without_moved(new_names: dict[str, str], present: set[str]) -> dict[str, str]:
