@@ -54,6 +54,12 @@ def check_keyable(owner: bpy.types.Object, *, in_new_action: bool = False) -> No
         raise RigError(
             "The NLA of '{name}' is in tweak mode: leave tweak mode first.", name=owner.name
         )
+    if data.use_nla and any(track.is_solo for track in data.nla_tracks):
+        raise RigError(
+            "The NLA of '{name}' plays one track alone, so new keys would not show: switch Solo off"
+            " first.",
+            name=owner.name,
+        )
     action = data.action
     if action is not None and not action.is_editable and not in_new_action:
         raise RigError(

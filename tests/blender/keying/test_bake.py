@@ -201,6 +201,10 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     track = data.nla_tracks.new()
     strip = track.strips.new("Strip", 1, data.action)
     data.action = None
+    track.is_solo = True
+    for action in ("ACTIVE", "NEW"):
+        assert "switch Solo off" in refusal(bake, action=action)
+    track.is_solo = False
     track.select = strip.select = True
     data.nla_tracks.active = track
     data.use_tweak_mode = True

@@ -325,6 +325,8 @@ def give_layer(owner: bpy.types.Object, how: str, folder: Path) -> None:
         with bpy.data.libraries.load(path, link=True) as (_, loaded):
             loaded.actions = ["Layer"]
         assign_action(owner, loaded.actions[0])
+    elif how == "solo":
+        data.nla_tracks[0].is_solo = True
     else:
         data.action_blend_type = how
 
@@ -343,7 +345,7 @@ OF_EMPTIES = ("to IK", "snap", "snap range")
     ("kind", "button"),
     [*(("BONE", button) for button in REFUSED), *(("EMPTY", button) for button in OF_EMPTIES)],
 )
-@pytest.mark.parametrize("how", ["ADD", "COMBINE", "half", "linked"])
+@pytest.mark.parametrize("how", ["ADD", "COMBINE", "half", "linked", "solo"])
 def test_an_action_that_takes_no_keys_is_refused_before_anything_changes(
     how, kind, button, tmp_path
 ):
