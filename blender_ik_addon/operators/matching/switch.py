@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
+from typing import NamedTuple
 
 import bpy
 from bpy.props import EnumProperty
 
-from ...properties.chains import ChainGroup, is_idle, live_chains, owner_of
+from ...core.model.message import Message
+from ...properties.chains import ChainGroup, chain_key, is_idle, live_chains, owner_of
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec, existing_controls
 from ...rig.controls.control_spaces import anchor_exists
-from ...rig.keying.baking import is_animated
+from ...rig.keying.baking import is_animated, is_driven
 from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written_channels import Channel, written_channels
-from ...rig.reading.animation import curves
+from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor
 from ...rig.tools.fk_ik import (
     anchor_channels,
@@ -50,8 +53,29 @@ SIDES = (
 )
 # Difference of pole angles in radians, below which the bend looks the same.
 SAME_BEND = 1e-4
-# Settings of chains that a switch keys, always or only if necessary.
-SWITCH_KEYS = ("influence", "pole_angle", "use_flip_bend", "mute")
+
+
+class KeyStep(NamedTuple):
+    """A setting of a chain that is keyed, with its values before the frame of a switch and after.
+
+    Attributes:
+        owner: The armature object.
+        chain: Index of the chain.
+        setting: The setting.
+        before: Value up to the frame before the switch, if there are no keys.
+        after: Value from the frame of the switch on.
+    """
+
+    owner: bpy.types.Object
+    chain: int
+    setting: str
+    before: float
+    after: float
+
+    @property
+    def path(self) -> str:
+        """The path from the armature object to the setting."""
+        return path_of_setting(self.owner, self.chain, self.setting)
 
 
 class POSE_OT_chain_ik_switch(PlacesControls):
@@ -81,7 +105,7 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         to_ik = is_idle(leading) if self.to == "TOGGLE" else self.to == "IK"
         # The other chains are on that side already.
         chains = [chain for chain in chains if is_idle(chain) == to_ik] or chains
-        check = (lambda settings: find_goals(settings, scene)) if to_ik else _check_bones
+        check = partial(_check, scene=scene, to_ik=to_ik)
         chosen = self.choose(chains, check, lambda toes: is_idle(toes) == to_ik)
         if not chosen:
             return {"CANCELLED"}
@@ -89,18 +113,18 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         dependent, to_match = find_dependent(chosen), chosen if to_ik else {}
         leaving = {} if to_ik else chosen
         goals = find_all_goals(union_of(to_match, find_pulling(dependent, scene)), scene, leaving)
-        bends = find_bends(union_of(to_match, dependent))
-        view_layer = selection.view_layer_of(context)
-        key_played_frames(_channels_of(union_of(chosen, dependent), goals), frame - 1, scene)
+        steps = [step for one in settings_of(chosen) for step in _find_steps(one, to_ik=to_ik)]
+        steps += _find_bend_steps(dependent)
+        view_layer, changed = selection.view_layer_of(context), union_of(chosen, dependent)
+        key_played_frames(_channels_of(changed, goals, steps), frame - 1, scene)
         view_layer.update()
-        for owner, specs in union_of(chosen, dependent).items():
+        for owner, specs in changed.items():
             key_switch(owner, list(specs.values()), frame, interpolation)
         switch_controls(goals, _live_controls(chosen), view_layer, frame, interpolation)
         for settings in settings_of(chosen):
-            _key_side(settings, frame, to_ik=to_ik)
-        for owner, index, before, angle in bends:
-            if abs(angle - before) > SAME_BEND or is_animated(owner, index, "pole_angle"):
-                key_step(owner, path_of_setting(owner, index, "pole_angle"), frame, before, angle)
+            settings.mute = False
+        for step in steps:
+            key_step(step.owner, step.path, frame, step.before, step.after)
         scene.frame_set(frame)
         name = ", ".join(chain.name for chain in settings_of(chosen))
         side = "IK" if to_ik else "FK"
@@ -109,38 +133,57 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         return {"FINISHED"}
 
 
-def _key_side(settings: ChainGroup, frame: int, *, to_ik: bool) -> None:
-    """Key the settings that let a chain pose its bones, or leave them alone, from a frame on."""
-    owner, before = owner_of(settings), settings.influence
-    if to_ik and settings.use_flip_bend:
-        flip = settings.path_from_id("use_flip_bend")
-        key_step(owner, flip, frame, before=True, after=False)
-    influence, mute = map(settings.path_from_id, ("influence", "mute"))
-    is_keyed = any(curve.data_path in (influence, mute) for curve in curves(owner))
-    if settings.mute and is_keyed:
-        # Keys decide the setting at the frames before.
-        key_step(owner, mute, frame, before=True, after=False)
-    elif settings.mute:
+def _check(settings: ChainGroup, scene: bpy.types.Scene, *, to_ik: bool) -> None:
+    """Raise an ``IKError`` if a chain cannot be matched, or keys could not switch its settings."""
+    if to_ik:
+        find_goals(settings, scene)
+    else:
+        written_channels(owner_of(settings), [chain_spec(settings)])
+    for step in _find_steps(settings, to_ik=to_ik):
+        if is_driven(step.owner, step.chain, step.setting):
+            raise RigError(
+                "The setting '{label}' has a driver, which always wins: remove the driver, or key"
+                " what it reads instead.",
+                label=Message(settings.bl_rna.properties[step.setting].name),
+            )
+
+
+def _find_steps(settings: ChainGroup, *, to_ik: bool) -> list[KeyStep]:
+    """Return the steps that let a chain pose its bones, or leave them alone, from a frame on."""
+    owner, (_, index) = owner_of(settings), chain_key(settings)
+    before, steps = settings.influence, []
+    if to_ik:
+        steps += _find_bend_steps({owner: {index: chain_spec(settings)}})
+        if settings.use_flip_bend:
+            steps.append(KeyStep(owner, index, "use_flip_bend", before=True, after=False))
+    if settings.mute and not any(is_animated(owner, index, one) for one in ("influence", "mute")):
         before = 0.0
-    settings.mute = False
-    key_step(owner, influence, frame, before, after=float(to_ik))
+    elif settings.mute and (to_ik or not is_driven(owner, index, "mute")):
+        # Animation decides the settings at the frames before.
+        steps.append(KeyStep(owner, index, "mute", before=True, after=False))
+    return [*steps, KeyStep(owner, index, "influence", before, float(to_ik))]
+
+
+def _find_bend_steps(chains: SpecsByRig) -> list[KeyStep]:
+    """Return the steps of the pole angles with which chains keep the sides of their bends."""
+    return [
+        KeyStep(owner, index, "pole_angle", before, angle)
+        for owner, index, before, angle in find_bends(chains)
+        if abs(angle - before) > SAME_BEND
+        or (is_animated(owner, index, "pole_angle") and not is_driven(owner, index, "pole_angle"))
+    ]
 
 
 def _channels_of(
-    chosen: SpecsByRig, controls: Iterable[Anchor]
+    chosen: SpecsByRig, controls: Iterable[Anchor], steps: Iterable[KeyStep]
 ) -> dict[bpy.types.Object, list[Channel]]:
-    """Return the channels to key: of the bones and settings of chains, and of controls."""
+    """Return the channels to key: of the bones of chains, of controls, and of settings."""
     channels = anchor_channels(controls)
     for owner, specs in chosen.items():
-        settings = (path_of_setting(owner, index, name) for index in specs for name in SWITCH_KEYS)
-        channels.setdefault(owner, []).extend(Channel("", path, 0) for path in settings)
-        channels[owner] += written_channels(owner, specs.values())
+        channels.setdefault(owner, []).extend(written_channels(owner, specs.values()))
+    for step in steps:
+        channels[step.owner].append(Channel("", step.path, 0))
     return channels
-
-
-def _check_bones(settings: ChainGroup) -> None:
-    """Raise an ``IKError`` if a chain has no bones."""
-    written_channels(owner_of(settings), [chain_spec(settings)])
 
 
 def _live_controls(chosen: SpecsByRig) -> list[Anchor]:

@@ -124,6 +124,12 @@ def is_animated(armature_object: bpy.types.Object, index: int, setting: str) -> 
     return any(not curve.mute for curve in _animating(armature_object, index, setting))
 
 
+def is_driven(armature_object: bpy.types.Object, index: int, setting: str) -> bool:
+    """Return whether a driver that is not muted decides a chain's setting."""
+    animating = _animating(armature_object, index, setting)
+    return any(curve.driver is not None and not curve.mute for curve in animating)
+
+
 def _animating(
     armature_object: bpy.types.Object, index: int, setting: str
 ) -> list[bpy.types.FCurve]:

@@ -1,0 +1,123 @@
+"""Matching of FK and IK is refused before anything changes if its keys would have no effect."""
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Vector
+
+from tests.blender.operators.test_matching import ARM, MAX_TURN, make_arm, snap, switch, turns
+from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import assign_action, strip_of
+from tests.blender.setups.selecting import press, refusal
+from tests.helpers import angles_between
+
+
+def give_layer(owner: bpy.types.Object, how: str, folder: Path) -> None:
+    """Let an NLA strip play the action of an object, below a second action of one kind."""
+    strip_of(owner)
+    rigs.key(owner, "pass_index", {1: 0})
+    data = owner.animation_data
+    data.action.name = "Layer"
+    if how == "half":
+        data.action_influence = 0.5
+    elif how == "linked":
+        path, action = str(folder / "library.blend"), data.action
+        bpy.data.libraries.write(path, {action})
+        data.action = None
+        bpy.data.actions.remove(action)
+        with bpy.data.libraries.load(path, link=True) as (_, loaded):
+            loaded.actions = ["Layer"]
+        assign_action(owner, loaded.actions[0])
+    elif how == "solo":
+        data.nla_tracks[0].is_solo = True
+    else:
+        data.action_blend_type = how
+
+
+REFUSED = {
+    "to IK": lambda: refusal(switch, to="IK"),
+    "to FK": lambda: refusal(switch, to="FK"),
+    "snap": lambda: refusal(snap, use_keys=True),
+    "snap range": lambda: refusal(snap, use_range=True, frame_start=20, frame_end=30),
+}
+# Toward FK, an empty gets no keys.
+OF_EMPTIES = ("to IK", "snap", "snap range")
+
+
+@pytest.mark.parametrize(
+    ("kind", "button"),
+    [*(("BONE", button) for button in REFUSED), *(("EMPTY", button) for button in OF_EMPTIES)],
+)
+@pytest.mark.parametrize("how", ["ADD", "COMBINE", "half", "linked", "solo"])
+def test_an_action_that_takes_no_keys_is_refused_before_anything_changes(
+    how, kind, button, tmp_path
+):
+    ob = make_arm(kind)
+    chain = ob.chain_ik.chains[0]
+    target = chain.target if kind == "EMPTY" else ob.pose.bones[chain.subtarget]
+    place = target.location.copy()
+    values = {1: place, 16: place + Vector((0.1, -0.2, -0.5)), 30: place + Vector((0.2, 0.1, 0.1))}
+    rigs.key(target, "location", values)
+    rigs.key(ob, "chain_ik.chains[0].influence", {1: 1.0})
+    give_layer(target.id_data, how, tmp_path)
+    rigs.change(chain, mute=button != "to FK", use_flip_bend=True)
+
+    def play() -> list[np.ndarray]:
+        frames = map(rigs.go_to, range(1, 31))
+        return [np.array(rigs.evaluated(target.id_data).matrix_world) for _ in frames]
+
+    before, keys = play(), rigs.keys_of(target.id_data)
+    action = "action 'Layer'" if how == "linked" else "NLA"
+    assert REFUSED[button]().startswith(f"The {action} of '{target.id_data.name}' ")
+    assert chain.use_flip_bend
+    assert rigs.keys_of(target.id_data) == keys
+    np.testing.assert_array_equal(play(), before)
+
+
+def drive(chain: bpy.types.PropertyGroup, setting: str, value: float) -> bpy.types.FCurve:
+    """Let a driver give a setting of a chain one value."""
+    curve = chain.driver_add(setting)
+    curve.driver.expression = str(value)
+    rigs.updated()
+    return curve
+
+
+@pytest.mark.parametrize(
+    ("to", "setting", "value"),
+    [
+        ("FK", "influence", 1.0),
+        ("IK", "influence", 0.0),
+        ("IK", "mute", 1.0),
+        ("IK", "use_flip_bend", 1.0),
+        ("IK", "pole_angle", 1.0),
+    ],
+)
+def test_a_switch_that_a_driver_would_undo_is_refused(to, setting, value):
+    ob = make_arm(pole_mode="FOLLOW")
+    chain = ob.chain_ik.chains[0]
+    rigs.change(chain, mute=to == "IK")
+    rigs.turn_bones(ob, 0, 0.3, ARM)
+    curve = drive(chain, setting, value)
+    label = chain.bl_rna.properties[setting].name
+    assert refusal(switch, to=to) == (
+        f"The setting '{label}' has a driver, which always wins: remove the driver, or key what it"
+        " reads instead."
+    )
+    curve.mute = True
+    press(switch, to=to)
+    assert chain.influence == (to == "IK")
+
+
+def test_a_switch_that_a_driver_does_not_disturb_is_keyed():
+    ob = make_arm(pole_mode="FOLLOW")
+    chain = ob.chain_ik.chains[0]
+    drive(chain, "mute", 0.0)
+    drive(chain, "pole_angle", chain.pole_angle)
+    for to in ("FK", "IK"):
+        before = turns(ob)
+        press(switch, to=to)
+        assert chain.influence == (to == "IK")
+        assert angles_between(turns(ob), before).max() <= MAX_TURN
+    assert not any("mute" in curve.data_path for curve in rigs.curves_of(ob))
