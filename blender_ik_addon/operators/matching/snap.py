@@ -10,7 +10,7 @@ from bpy.props import BoolProperty
 
 from ...properties.choices import LABEL_CONTEXT
 from ...rig.keying.keys import check_keyable
-from ...rig.keying.played_keys import key_played_frames
+from ...rig.keying.played_keys import check_curves, key_played_frames
 from ...rig.keying.playing import preserve_frame
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written_channels import Channel
@@ -91,8 +91,10 @@ def _auto_key(context: bpy.types.Context, goals: ControlGoals, bends: Bends) -> 
 
 def _check_keyable(chosen: SpecsByRig, scene: bpy.types.Scene) -> None:
     """Raise a ``RigError`` if an object takes no keys of its controls or of its bends."""
-    for owner in _channels_of(find_all_goals(chosen, scene), find_bends(chosen)):
+    channels = _channels_of(find_all_goals(chosen, scene), find_bends(chosen))
+    for owner in channels:
         check_keyable(owner)
+    check_curves(channels)
 
 
 def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:

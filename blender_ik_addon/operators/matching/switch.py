@@ -15,7 +15,7 @@ from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec, existing_controls
 from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated, is_driven
-from ...rig.keying.played_keys import key_played_frames
+from ...rig.keying.played_keys import check_curves, key_played_frames
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written_channels import Channel, written_channels
 from ...rig.reading.refusals import RigError
@@ -134,12 +134,15 @@ class POSE_OT_chain_ik_switch(PlacesControls):
 
 
 def _check(settings: ChainGroup, scene: bpy.types.Scene, *, to_ik: bool) -> None:
-    """Raise an ``IKError`` if a chain cannot be matched, or keys could not switch its settings."""
+    """Raise an ``IKError`` if a chain cannot be matched, or keys could not switch it."""
     if to_ik:
-        find_goals(settings, scene)
+        check_curves(anchor_channels(find_goals(settings, scene)))
     else:
-        written_channels(owner_of(settings), [chain_spec(settings)])
+        owner = owner_of(settings)
+        bones = written_channels(owner, [chain_spec(settings)])
+        check_curves({owner: bones}, may_be_locked=True)
     for step in _find_steps(settings, to_ik=to_ik):
+        check_curves({step.owner: [Channel("", step.path, 0)]})
         if is_driven(step.owner, step.chain, step.setting):
             raise RigError(
                 "The setting '{label}' has a driver, which always wins: remove the driver, or key"

@@ -24,8 +24,9 @@ from ..controls.control_spaces import (
 )
 from ..keying.curve_points import set_interpolation
 from ..keying.keys import check_keyable, remove_animation
-from ..keying.played_keys import key_played_frames
+from ..keying.played_keys import check_curves, key_played_frames
 from ..keying.playing import preserve_frame
+from ..keying.written_channels import Channel
 from ..reading.anchors import space_of
 from ..reading.animation import curves, keyed_frames
 from ..reading.dependencies import Dependencies
@@ -61,7 +62,12 @@ def key_space(
         RigError: If keys could not be written, or nothing can move with the space.
     """
     first, last = frames[0], frames[-1]
-    key_played_frames(anchor_channels([control]), first - 1, scene)
+    channels = anchor_channels([control])
+    influences = [curve.data_path for curve in _influences(control).values()]
+    check_curves(
+        {control.object: channels[control.object] + [Channel("", path, 0) for path in influences]}
+    )
+    key_played_frames(channels, first - 1, scene)
     constraint = None if space is None else add_space(control, space)
     steps, until = _steps(control, "" if constraint is None else constraint.name, first, last)
     points = [point.co.x for curve in _curves(control) for point in curve.keyframe_points]

@@ -1,6 +1,8 @@
 """Matching of FK and IK is refused before anything changes if its keys would have no effect."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
@@ -121,3 +123,93 @@ def test_a_switch_that_a_driver_does_not_disturb_is_keyed():
         assert chain.influence == (to == "IK")
         assert angles_between(turns(ob), before).max() <= MAX_TURN
     assert not any("mute" in curve.data_path for curve in rigs.curves_of(ob))
+
+
+def key_all(ob: bpy.types.Object, *paths: str) -> list[bpy.types.FCurve]:
+    """Key properties at the first frame; return their curves."""
+    for path in paths:
+        ob.keyframe_insert(path, frame=1, group="Keys")
+    return [curve for curve in rigs.curves_of(ob) if curve.data_path in paths]
+
+
+def switch_space(press_button=press) -> str | None:
+    return press_button(bpy.ops.pose.chain_ik_switch_space, space="Prop")
+
+
+KEYED: dict[str, Callable[[bpy.types.Object], tuple[Any, str]]] = {
+    "influence": lambda ob: (ob.chain_ik.chains[0], "influence"),
+    "mute": lambda ob: (ob.chain_ik.chains[0], "mute"),
+    "bone": lambda ob: (ob.pose.bones[ARM[0]], "rotation_quaternion"),
+    "target": lambda ob: (target_of(ob), "location"),
+    "space": lambda ob: (target_of(ob).constraints[0], "influence"),
+}
+ADVICE = {
+    "mute": "is muted, so new keys would not play: unmute or delete it first.",
+    "lock": "is locked, so it takes no keys: unlock it first.",
+}
+
+
+def target_of(ob: bpy.types.Object) -> bpy.types.PoseBone:
+    return ob.pose.bones[ob.chain_ik.chains[0].subtarget]
+
+
+@pytest.mark.parametrize(
+    ("button", "keyed", "flags"),
+    [
+        ("to FK", "influence", "mute lock"),
+        ("to FK", "bone", "mute"),
+        ("to IK", "influence", "mute lock"),
+        ("to IK", "mute", "lock"),
+        ("to IK", "target", "mute lock"),
+        ("snap", "target", "mute lock"),
+        ("snap range", "target", "mute lock"),
+        ("switch space", "target", "mute lock"),
+        ("switch space", "space", "mute lock"),
+    ],
+)
+def test_keys_in_muted_or_locked_curves_are_refused(button, keyed, flags):
+    ob = make_arm()
+    rigs.make_empty("Prop")
+    switch_space()
+    item, prop = KEYED[keyed](ob)
+    curve = key_all(ob, item.path_from_id(prop))[-1]
+    rigs.change(ob.chain_ik.chains[0], mute=button == "to IK")
+    refuse = REFUSED.get(button, lambda: switch_space(refusal))
+    label = item.bl_rna.properties[prop].name
+    for flag in flags.split():
+        for holder in filter(None, (curve, curve.group)):
+            setattr(holder, flag, True)
+            rigs.updated()
+            assert refuse() == f"The F-curve '{label}' of '{item.name}' {ADVICE[flag]}"
+            setattr(holder, flag, False)
+
+
+@pytest.mark.parametrize(("to", "flag"), [("IK", "mute"), ("IK", "lock"), ("FK", "lock")])
+def test_a_switch_is_keyed_beside_curves_of_bones_that_do_not_stop_it(to, flag):
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    rigs.change(chain, mute=to == "IK")
+    bones = [ob.pose.bones[name].path_from_id("rotation_quaternion") for name in ARM]
+    for curve in key_all(ob, *bones):
+        curve.modifiers.new("CYCLES")
+        setattr(curve, flag, True)
+    rigs.go_to(12)
+    before = turns(ob)
+    press(switch, to=to)
+    assert chain.influence == (to == "IK")
+    for frame in (12, 13):
+        rigs.go_to(frame)
+        assert angles_between(turns(ob), before).max() <= MAX_TURN
+    curves = [curve for curve in rigs.curves_of(ob) if curve.data_path in bones]
+    assert flag == "lock" or all(curve.mute for curve in curves)
+
+
+def test_a_chain_that_was_baked_while_its_mute_was_keyed_is_switched():
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    (curve,) = key_all(ob, chain.path_from_id("mute"))
+    press(bpy.ops.pose.chain_ik_bake, frame_start=1, frame_end=12)
+    assert curve.mute
+    rigs.go_to(6)
+    press(switch, to="IK")
+    assert [(rigs.go_to(frame), chain.influence)[1] for frame in (5, 6)] == [0.0, 1.0]
