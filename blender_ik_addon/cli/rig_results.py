@@ -16,9 +16,8 @@ from ..properties.records import bones_of_chain
 from ..properties.status import remaining_distance, status_from_outcome
 from ..rig.clips.frame_records import Notes, Recorder
 from ..rig.keying.baking import never_moved, not_baked
-from ..rig.keying.playing import frames_to_evaluate, played
+from ..rig.keying.playing import frames_to_evaluate, outcome_in, played
 from ..rig.keying.written_channels import Channel, reader, written_channels
-from ..rig.live import live
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.refusals import Refused
 from .chain_choice import ChosenChains
@@ -163,8 +162,7 @@ class _RigRecorder:
             CommandError: If values are requested, and a chain cannot be solved.
         """
         for index, results in self._results.items():
-            key = self._chosen.object.session_uid, index
-            outcome = live.memory.outcome_in(self._scene, key)
+            outcome = outcome_in(self._scene, self._chosen.object, index)
             if self._with_values and isinstance(outcome, Refused):
                 why = not_baked(self._chosen.chains[index], frame, outcome.text)
                 raise armature_error(self._chosen.object.name_full, why)

@@ -21,7 +21,7 @@ from ..rig.posing.outcome import Outcome, gap_after_constraints
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.chain_plan import ChainPlan, shown_joints
-from ..rig.reading.refusals import Refused, RigError, listed
+from ..rig.reading.refusals import Refused, RigError, is_hidden, listed
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
 from ..rig.tools.move_by_location import place_of
@@ -319,9 +319,8 @@ def _why_not_posed(owner: bpy.types.Object) -> str:
     if scene is None or depsgraph is None or owner.visible_get():
         # An object that is new or has just been loaded is not evaluated until the next update.
         return ""
-    if not owner.evaluated_get(depsgraph).is_evaluated:
+    if is_hidden(owner, depsgraph):
         return Message("the armature is hidden, or not in this view layer")
-    # An object hidden by the eye icon is evaluated.
     return "" if owner in scene.objects.values() else INSTANCED
 
 

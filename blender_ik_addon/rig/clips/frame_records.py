@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core import Status
 from ...core.algebra.arithmetic import Flags, Indices
+from ..keying.playing import outcome_in
 from ..live import live
 from ..planning.known_skeletons import skeleton_of
 from ..posing.outcome import Outcome
@@ -98,9 +99,8 @@ class Recorder:
 
     def _record_chain(self, index: int, start: Channels) -> bool:
         """Record the start channels of a chain; return whether it may have another pose."""
-        key = self._object.session_uid, index
-        outcome = live.memory.outcome_in(self._scene, key)
-        driven = live.memory.driven_in(self._scene, key)
+        outcome = outcome_in(self._scene, self._object, index)
+        driven = live.memory.driven_in(self._scene, (self._object.session_uid, index))
         if driven is None or not isinstance(outcome, Outcome):
             return False
         self.driven.setdefault(index, driven)

@@ -15,9 +15,8 @@ from ...core.algebra.arithmetic import Array
 from ...core.model.message import Message
 from ..keying.baking import key, never_moved, not_baked, select_frames
 from ..keying.keys import check_keyable, give_new_action
-from ..keying.playing import check_live, play_unchanged, preserve_frame
+from ..keying.playing import check_live, outcome_in, play_unchanged, preserve_frame
 from ..keying.written_channels import Channel, reader, written_channels
-from ..live import live
 from ..reading.refusals import Refused, RigError
 from ..reading.spec import ChainSpec
 from .clip_improvement import BakedClip
@@ -168,7 +167,7 @@ def _play(
     keyed = set(run)
     for frame in play_unchanged(scene, [armature_object], frames, CHANGED):
         for index, spec in chains.items():
-            outcome = live.memory.outcome_in(scene, (armature_object.session_uid, index))
+            outcome = outcome_in(scene, armature_object, index)
             if isinstance(outcome, Refused):
                 raise not_baked(spec.name, frame, outcome.text)
             if outcome is not None:

@@ -7,9 +7,12 @@ from contextlib import contextmanager, suppress
 
 import bpy
 
+from ...core.model.message import Message
 from ..live import live
 from ..live.state_backup import back_up_state
-from ..reading.refusals import RigError
+from ..posing.outcome import Outcome
+from ..reading.refusals import HIDDEN, Refused, RigError, is_hidden
+from ..reading.update import shown_graph
 
 
 def check_live(scene: bpy.types.Scene) -> None:
@@ -52,6 +55,22 @@ def live_disabled(scene: bpy.types.Scene) -> Iterator[None]:
     finally:
         with suppress(ReferenceError):
             scene.chain_ik.use_live = is_live
+
+
+def outcome_in(
+    scene: bpy.types.Scene, armature_object: bpy.types.Object, index: int
+) -> Outcome | Refused | None:
+    """Return the outcome of a chain in the first view layer of a scene that solves it.
+
+    A pose that may not be evaluated, because the armature object is hidden, counts as refused.
+    """
+    for view_layer in scene.view_layers:
+        graph, key = shown_graph(scene, view_layer), (armature_object.session_uid, index)
+        outcome, depsgraph = live.memory.outcome(graph, key), view_layer.depsgraph
+        if outcome is not None and depsgraph is not None:
+            is_unknown = is_hidden(armature_object, depsgraph)
+            return Refused(Message(HIDDEN)) if is_unknown else outcome
+    return None
 
 
 def frames_to_evaluate(frames: Sequence[int], first: int, *, goes_on: bool) -> Sequence[int]:

@@ -115,12 +115,6 @@ class Memory:
         entry = self._find_entry(graph, *key)
         return entry[0].outcome(entry[1]) if isinstance(entry, tuple) else entry
 
-    def outcome_in(self, scene: bpy.types.Scene, key: ChainKey) -> Outcome | Refused | None:
-        """Return the same for the first view layer of a scene that solves the chain."""
-        graphs = [shown_graph(scene, view_layer) for view_layer in scene.view_layers]
-        outcomes = (self.outcome(graph, key) for graph in graphs)
-        return next((outcome for outcome in outcomes if outcome is not None), None)
-
     def summaries(
         self, graph: GraphKey, uid: int, indices: Iterable[int]
     ) -> list[SolveSummary | None]:

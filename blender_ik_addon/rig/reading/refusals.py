@@ -9,6 +9,7 @@ import bpy
 
 from ...core import IKError, InvalidChainError
 from ...core.model.message import Message, joined
+from .animation import animated_paths
 
 # Most names in one list.
 MAX_NAMES = 3
@@ -53,8 +54,19 @@ def pose_problem(armature_object: bpy.types.Object, depsgraph: bpy.types.Depsgra
     if depsgraph is None or armature_object.visible_get():
         # An object that is new or has just been loaded is not evaluated until the next update.
         return ""
-    # An object hidden by the eye icon is evaluated.
-    return "" if armature_object.evaluated_get(depsgraph).is_evaluated else HIDDEN
+    return HIDDEN if is_hidden(armature_object, depsgraph) else ""
+
+
+def is_hidden(armature_object: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
+    """Return whether a graph may not evaluate an armature object, because it is hidden there.
+
+    An object hidden by the eye icon is evaluated. One that its own animation hides is in the graph,
+    but Blender evaluates only those of its parts that something shown depends on.
+    """
+    evaluated = armature_object.evaluated_get(depsgraph)
+    if not evaluated.is_evaluated or not evaluated.hide_viewport:
+        return not evaluated.is_evaluated
+    return ("hide_viewport", 0) in animated_paths(armature_object)
 
 
 def scaled_flat() -> RigError:

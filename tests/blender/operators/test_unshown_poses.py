@@ -9,6 +9,7 @@ from tests.blender.setups.selecting import press, refusal, select_bones, select_
 
 snap = bpy.ops.pose.chain_ik_snap_target
 remove = bpy.ops.pose.chain_ik_remove
+bake = bpy.ops.pose.chain_ik_bake
 
 AT_REST = "The armature shows its rest position: switch it to Pose Position first."
 HIDDEN = "The armature is hidden, or not in this view layer: show it first."
@@ -50,6 +51,25 @@ def test_buttons_that_read_the_pose_refuse_an_armature_that_shows_none(part, set
         press(bpy.ops.pose.chain_ik_apply)
         press(remove)
     assert not ob.chain_ik.chains
+
+
+@pytest.mark.parametrize("by", ["keys", "driver"])
+def test_an_armature_counts_as_hidden_at_frames_at_which_its_own_animation_hides_it(by):
+    ob = make_arm("EMPTY")
+    rigs.key(ob, "location", {1: (0.3, 0.2, 0.1), 20: (0.4, 0.1, 0.3)})
+    if by == "keys":
+        rigs.key(ob, "hide_viewport", {1: False, 8: True, 14: False})
+    else:
+        ob.driver_add("hide_viewport").driver.expression = "8 <= frame < 14"
+    for frame in (7, 12):
+        rigs.go_to(frame)
+    assert ob.chain_ik.chains[0].status == f"Not solved: t{HIDDEN[1:].partition(':')[0]}"
+    assert refusals(*PLACING) == {HIDDEN}
+    reason = f"Chain 'hand' cannot be baked at frame 8: {HIDDEN}"
+    assert refusal(bake, frame_start=1, frame_end=20) == reason
+    rigs.go_to(14)
+    assert ob.chain_ik.chains[0].status.startswith("Reached")
+    press(bake, frame_start=14, frame_end=20)
 
 
 def test_a_hidden_armature_that_a_visible_mesh_shows_has_a_pose_but_takes_no_bones():
