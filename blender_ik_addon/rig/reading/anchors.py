@@ -51,11 +51,13 @@ def keep_evaluated(
         # Not an armature, or a new one: its first update calls this again.
         return False
     missing = {
-        (bone, anchor.object, anchor.bone)
+        (bone, anchor.object, _existing_bone(anchor))
         for bone, anchor in targets
         if anchor.object.session_uid not in shown
+        # The status names a target that was removed from all scenes.
+        and anchor.object.users_scene
         # A rig that follows itself is refused.
-        and (anchor.bone or anchor.object != armature_object)
+        and (_existing_bone(anchor) or anchor.object != armature_object)
     }
     has_changed = False
     for pose_bone in armature_object.pose.bones:
@@ -80,6 +82,12 @@ def keep_evaluated(
             constraint.subtarget = subtarget
         has_changed = True
     return has_changed
+
+
+def _existing_bone(anchor: Anchor) -> str:
+    """Return the bone of a target; empty if it is gone: a graph reports constraints to it."""
+    pose = anchor.object.pose
+    return anchor.bone if pose is not None and anchor.bone in pose.bones else ""
 
 
 def shown_everywhere() -> frozenset[int]:

@@ -7,6 +7,7 @@ import pytest
 from tests.blender.setups import rigs
 from tests.blender.setups.renders import render_frames
 from tests.blender.setups.saved_rigs import reopen
+from tests.blender.setups.selecting import select_objects
 
 NEAR_PLACE, FAR_PLACE, SIDE_PLACE = (0.6, 0.5, 1.2), (0.0, 0.0, 4.2), (0.9, -0.4, 1.0)
 # Owner, property, new value and original value.
@@ -416,3 +417,34 @@ def test_no_object_is_taken_for_another_where_a_posed_bone_drives_what_is_hidden
         switch.update_tag(refresh={"DATA"})
         bpy.context.view_layer.update()
         np.testing.assert_allclose(rigs.tail(ob, "Bone.1"), target.location, atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["joined", "separated", "hidden"])
+def test_a_target_that_lost_its_bone_is_named_and_blender_reports_no_relation_again(how, capfd):
+    ob, prop = rigs.make_rig(), rigs.make_armature("Prop")
+    for name in ("Grip", "Blade"):
+        rigs.add_bones(prop, [(0.6, 0.5, 1.2), (0.6, 0.5, 1.4)], names=[name])
+    chain = rigs.add_chain(ob, "Bone.1", prop, subtarget="Grip")
+    if how == "hidden":
+        hide_in_renders(prop)
+        assert list_anchors(ob) == [("Bone.0", prop)]
+        rigs.delete_bones(prop, "Grip")
+    elif how == "joined":
+        select_objects(ob, prop, active=ob)
+        bpy.ops.object.join()
+    else:
+        with rigs.editing(prop) as bones:
+            for bone in bones:
+                bone.select = bone.select_head = bone.select_tail = bone.name == "Grip"
+            bpy.ops.armature.separate()
+    rigs.updated()
+    # An edit that deletes the bone of an anchor is reported before the anchor can change.
+    if how == "hidden":
+        capfd.readouterr()
+    rigs.make_empty("Rebuilds the relations")
+    rigs.updated()
+    assert list_anchors(ob) == ([("Bone.0", prop)] if how == "hidden" else [])
+    gone = "The target 'Prop' is no longer in the scene: choose another target."
+    no_bone = "The target bone 'Grip' no longer exists: choose another."
+    assert chain.status == (gone if how == "joined" else no_bone)
+    assert "Failed to add relation" not in "".join(capfd.readouterr())
