@@ -11,7 +11,7 @@ from bpy.props import BoolProperty
 from ...properties.choices import LABEL_CONTEXT
 from ...rig.keying.keys import check_keyable
 from ...rig.keying.played_keys import check_curves, key_played_frames
-from ...rig.keying.playing import preserve_frame
+from ...rig.keying.playing import check_shown, preserve_frame
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written_channels import Channel
 from ...rig.reading.world import channels_of
@@ -62,11 +62,14 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
         if is_keying:
             # Before the first change, which is that of Flip Bend.
             _check_keyable(chosen, scene)
+        frames = self.frames(scene) if self.use_range else [scene.frame_current]
+        if self.use_range:
+            for owner in chosen:
+                check_shown(scene, owner, frames)
         for settings in settings_of(chosen):
             settings.use_flip_bend = False
         # Before the first key, because a new key makes Blender evaluate the keyed channels.
         goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
-        frames = self.frames(scene) if self.use_range else [scene.frame_current]
         if is_keying:
             key_played_frames(_channels_of(goals, bends), frames[-1], scene)
         held_controls: list[str] = []

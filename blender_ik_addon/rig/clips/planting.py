@@ -13,7 +13,7 @@ from ..controls.control_spaces import is_keyed
 from ..controls.foot_roll import control_above
 from ..keying.baking import unmute_permanently
 from ..keying.keys import ChannelKeys, check_keyable
-from ..keying.playing import check_live, play_unchanged, preserve_frame
+from ..keying.playing import check_live, check_shown, play_unchanged, preserve_frame
 from ..keying.renumbering import path_of_setting
 from ..planning.known_skeletons import skeleton_of
 from ..reading.animation import animated_bones, curves, driven_axes, strips
@@ -105,6 +105,7 @@ def plant(
     check_live(scene)
     if len(planting.frames) < 2:
         raise RigError("Plant Feet needs two frames or more: choose a longer range.")
+    check_shown(scene, armature_object, planting.frames)
     keyed_contacts = _read_keyed_contacts(armature_object, chains, planting.frames)
     clip = PlayedClip(armature_object, planting.anchors(armature_object, chains.values()))
     values = _make_keys(armature_object, chains, planting)

@@ -11,7 +11,8 @@ from ...core.model.message import Message
 from ..live import live
 from ..live.state_backup import back_up_state
 from ..posing.outcome import Outcome
-from ..reading.refusals import HIDDEN, Refused, RigError, is_hidden
+from ..reading.animation import animated_paths
+from ..reading.refusals import HIDDEN, HIDING, Refused, RigError, is_hidden
 from ..reading.update import shown_graph
 
 
@@ -55,6 +56,22 @@ def live_disabled(scene: bpy.types.Scene) -> Iterator[None]:
     finally:
         with suppress(ReferenceError):
             scene.chain_ik.use_live = is_live
+
+
+def check_shown(
+    scene: bpy.types.Scene, armature_object: bpy.types.Object, frames: Iterable[int]
+) -> None:
+    """Raise if its own animation hides an armature object at any frame of a scene.
+
+    Raises:
+        RigError: The message says what to do next.
+    """
+    if HIDING in animated_paths(armature_object):
+        with live_disabled(scene), preserve_frame(scene, is_reading=True):
+            for frame in frames:
+                scene.frame_set(frame)
+                if armature_object.hide_viewport:
+                    raise RigError(HIDDEN)
 
 
 def outcome_in(

@@ -20,6 +20,8 @@ PROTECTED = (
 )
 IN_EDIT_MODE = "Leave edit mode: chains work on the pose."
 HIDDEN = "The armature is hidden, or not in this view layer: show it first."
+HIDING = ("hide_viewport", 0)
+"""The channel that hides an object in viewports."""
 
 
 class RigError(IKError):
@@ -66,7 +68,7 @@ def is_hidden(armature_object: bpy.types.Object, depsgraph: bpy.types.Depsgraph)
     evaluated = armature_object.evaluated_get(depsgraph)
     if not evaluated.is_evaluated or not evaluated.hide_viewport:
         return not evaluated.is_evaluated
-    return ("hide_viewport", 0) in animated_paths(armature_object)
+    return HIDING in animated_paths(armature_object)
 
 
 def scaled_flat() -> RigError:

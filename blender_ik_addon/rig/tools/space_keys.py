@@ -25,7 +25,7 @@ from ..controls.control_spaces import (
 from ..keying.curve_points import set_interpolation
 from ..keying.keys import check_keyable, remove_animation
 from ..keying.played_keys import check_curves, key_played_frames
-from ..keying.playing import preserve_frame
+from ..keying.playing import check_shown, preserve_frame
 from ..keying.written_channels import Channel
 from ..reading.anchors import space_of
 from ..reading.animation import curves, keyed_frames
@@ -62,6 +62,8 @@ def key_space(
         RigError: If keys could not be written, or nothing can move with the space.
     """
     first, last = frames[0], frames[-1]
+    if control.bone and len(frames) > 1:
+        check_shown(scene, control.object, frames)
     channels = anchor_channels([control])
     influences = [curve.data_path for curve in _influences(control).values()]
     check_curves(

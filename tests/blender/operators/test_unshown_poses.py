@@ -10,6 +10,7 @@ from tests.blender.setups.selecting import press, refusal, select_bones, select_
 snap = bpy.ops.pose.chain_ik_snap_target
 remove = bpy.ops.pose.chain_ik_remove
 bake = bpy.ops.pose.chain_ik_bake
+switch_space = bpy.ops.pose.chain_ik_switch_space
 
 AT_REST = "The armature shows its rest position: switch it to Pose Position first."
 HIDDEN = "The armature is hidden, or not in this view layer: show it first."
@@ -55,7 +56,8 @@ def test_buttons_that_read_the_pose_refuse_an_armature_that_shows_none(part, set
 
 @pytest.mark.parametrize("by", ["keys", "driver"])
 def test_an_armature_counts_as_hidden_at_frames_at_which_its_own_animation_hides_it(by):
-    ob = make_arm("EMPTY")
+    ob = make_arm("BONE")
+    rigs.make_empty("Prop")
     rigs.key(ob, "location", {1: (0.3, 0.2, 0.1), 20: (0.4, 0.1, 0.3)})
     if by == "keys":
         rigs.key(ob, "hide_viewport", {1: False, 8: True, 14: False})
@@ -67,6 +69,12 @@ def test_an_armature_counts_as_hidden_at_frames_at_which_its_own_animation_hides
     assert refusals(*PLACING) == {HIDDEN}
     reason = f"Chain 'hand' cannot be baked at frame 8: {HIDDEN}"
     assert refusal(bake, frame_start=1, frame_end=20) == reason
+    rigs.go_to(1)
+    assert refusal(snap, use_range=True, frame_start=1, frame_end=20) == HIDDEN
+    assert (
+        refusal(switch_space, use_range=True, frame_start=1, frame_end=20, space="Prop") == HIDDEN
+    )
+    assert refusal(bpy.ops.pose.chain_ik_plant, frame_start=1, frame_end=20) == HIDDEN
     rigs.go_to(14)
     assert ob.chain_ik.chains[0].status.startswith("Reached")
     press(bake, frame_start=14, frame_end=20)
