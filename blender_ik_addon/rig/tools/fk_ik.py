@@ -18,7 +18,7 @@ from ..keying.curve_points import set_interpolation, split
 from ..keying.keys import ChannelKeys, path_of, write_keys
 from ..keying.written_channels import Channel, reader, written_channels
 from ..reading.animation import curves
-from ..reading.channels import CHANNEL_SIZES, MODE_NUMBERS, property_of_mode
+from ..reading.channels import MODE_NUMBERS, converted
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import array_of, channels_of, matrix_of
 from .move_by_location import check_movable
@@ -237,6 +237,7 @@ def key_switch(
         interpolation: Interpolation from that frame on.
     """
     stored = {bone.name: bone for spec in specs for bone in spec.stored_pose}
+    bones = armature_object.pose.bones
     known = {(curve.data_path, curve.array_index): curve for curve in curves(armature_object)}
     channels = written_channels(armature_object, specs)
     added, frames = [], np.array([frame - 1.0, frame])
@@ -248,20 +249,20 @@ def key_switch(
             curve.keyframe_points.insert(frame, value, options={"FAST"})
             set_interpolation(curve, frame, interpolation)
             continue
-        stored_values = _stored_values(stored.get(name), prop)
+        stored_values = _stored_values(stored.get(name), prop, bones[name].rotation_mode)
         before = stored_values[component] if component < len(stored_values) else value
         values = np.array([before, value])
         added.append(ChannelKeys(name, prop, component, frames, values))
     write_keys(armature_object, added, interpolation)
 
 
-def _stored_values(bone: StoredBone | None, prop: str) -> tuple[float, ...]:
-    """Return the values of a property before the chain first wrote it; empty if unknown."""
+def _stored_values(bone: StoredBone | None, prop: str, mode: str) -> tuple[float, ...]:
+    """Return a property before the chain first wrote it, in a rotation mode; empty if unknown."""
     if bone is None:
         return ()
     if prop not in ("location", "scale"):
-        is_same = property_of_mode(MODE_NUMBERS[bone.rotation_mode]) == prop
-        return bone.rotation[: CHANNEL_SIZES[prop]] if is_same else ()
+        modes = (np.array([MODE_NUMBERS[name]]) for name in (bone.rotation_mode, mode))
+        return tuple(converted(np.array([bone.rotation]), *modes)[0])
     values: tuple[float, ...] = getattr(bone, prop)
     return values
 

@@ -1,10 +1,12 @@
 """The pose before a chain, which comes back; keyframes and unkeyed values, which stay."""
 
 import bpy
+import numpy as np
 import pytest
 
 from blender_ik_addon.rig.keying.playing import preserve_frame
 from tests.blender.setups import rigs
+from tests.blender.setups.selecting import press, select_objects
 
 NEAR_PLACE, FAR_PLACE = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
 MODES = ("QUATERNION", "XZY", "AXIS_ANGLE")
@@ -94,6 +96,25 @@ def test_a_rotation_mode_changed_while_live_gets_the_same_pose_back(mode):
     bpy.context.view_layer.update()
     rigs.release_chain(ob, "mute", True)
     rigs.assert_same_pose(ob, twin)
+
+
+@pytest.mark.parametrize(
+    ("stored", "mode"),
+    [("QUATERNION", "XYZ"), ("QUATERNION", "AXIS_ANGLE"), ("XZY", "ZYX"), ("XZY", "QUATERNION")],
+)
+def test_frames_before_a_switch_to_fk_stay_also_if_the_rotation_mode_changed_before(stored, mode):
+    ob = rigs.make_rig(rigs.zigzag(5), modes=stored)
+    rigs.turn_bones(ob)
+    target, _ = rigs.follow(ob, "Bone.4", (1.5, 0.5, 2.0), solver="NEWTON")
+    rigs.key(target, "location", {1: target.location, 20: (-1.0, 1.5, 1.0), 30: (2.0, 0.0, 1.0)})
+    rigs.updated()
+    for bone in ob.pose.bones:
+        rigs.change(bone, rotation_mode=mode)
+    before = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 21)]
+    select_objects(active=ob)
+    press(bpy.ops.pose.chain_ik_switch, to="FK")
+    after = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 21)]
+    np.testing.assert_allclose(after, before, atol=1e-5)
 
 
 @pytest.mark.parametrize("first", [0, 1])
