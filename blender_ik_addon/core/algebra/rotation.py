@@ -37,6 +37,10 @@ def _join_matrix(numbers: Nested) -> Array:
     return np.stack([_join(row) for row in numbers], axis=-2)
 
 
+# Sine of half the angle, below which a rotation of float32 channels has no axis. If ten times
+# smaller, rounding at rest would give one; if ten times larger, lost angles would exceed rounding.
+MIN_AXIS_SINE_OF_CHANNELS = 1e-6
+
 _in_rows = partial(lift, split=_split, join=_join)
 multiply = _in_rows(quaternions.multiply)
 conjugate = _in_rows(quaternions.conjugate)
@@ -77,7 +81,27 @@ def nearest_quaternion(quaternion: Array, reference: Array) -> Array:
 
 def without_flips(quaternions: Array) -> Array:
     """Return quaternions (F, 4) of frames, each with the sign nearer to the frame before."""
-    is_opposite = (quaternions[1:] * quaternions[:-1]).sum(axis=1) < 0.0
-    signs = np.cumprod(np.where(is_opposite, -1.0, 1.0))
-    continuous: Array = np.concatenate((quaternions[:1], quaternions[1:] * signs[:, None]))
-    return continuous
+    return quaternions * _signs(quaternions)
+
+
+def without_axis_flips(angle_axes: Array) -> Array:
+    """Return angles and axes (F, 4) of frames, each axis on the side of the one before.
+
+    The angles have no jumps by full turns. A rotation without an axis takes that of the frame
+    before, at the start the first one.
+    """
+    axes = angle_axes[:, 1:]
+    sines = np.sin(0.5 * angle_axes[:, 0]) * np.linalg.norm(axes, axis=1)
+    has_axis = np.abs(sines) > MIN_AXIS_SINE_OF_CHANNELS
+    first, indices = np.argmax(has_axis), np.arange(len(axes))
+    axes = axes[np.maximum.accumulate(np.where(has_axis, indices, first))]
+    signs = _signs(axes)
+    angles = np.where(has_axis, angle_axes[:, 0], 0.0)[:, None] * signs
+    return np.hstack((np.unwrap(angles, axis=0), axes * signs))
+
+
+def _signs(vectors: Array) -> Array:
+    """Return the signs (F, 1) by which no vector (F, k) points against the one before."""
+    is_opposite = (vectors[1:] * vectors[:-1]).sum(axis=1) < 0.0
+    signs: Array = np.cumprod(np.append(1.0, np.where(is_opposite, -1.0, 1.0)))[:, None]
+    return signs

@@ -148,4 +148,6 @@ def _continuous(values: Array, channels: Sequence[Channel]) -> Array:
             values[:, indices] = np.unwrap(values[:, indices], axis=0)
         elif prop == "rotation_quaternion" and len(indices) == 4:
             values[:, indices] = rotation.without_flips(values[:, indices])
+        elif prop == "rotation_axis_angle" and len(indices) == 4:
+            values[:, indices] = rotation.without_axis_flips(values[:, indices])
     return values

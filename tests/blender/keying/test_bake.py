@@ -79,6 +79,19 @@ def test_limbs_that_turn_right_round_are_keyed_without_jumps_also_bones_that_cha
         assert ((turns[:, 1:] * turns[:, :-1]).sum(axis=0) > 0.0).all(), bone.name
 
 
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "AXIS_ANGLE"])
+def test_bones_that_pass_their_rest_rotation_turn_evenly_between_keys(mode):
+    """There the axis of a rotation turns round, and at rest there is none."""
+    ob = rigs.make_rig([(0, 0, 0), (0, -0.25, 0.5), (0, 0, 1)], modes=mode)
+    target, _ = rigs.follow(ob, "Bone.1", (0, 0, 1), solver="TWO_BONE")
+    rigs.key(target, "location", {1: (0, 0, 1), 4: (0, 0.1, 0.9), LAST: (0, -0.1, 1.05)})
+    select_objects(active=ob)
+    frames = np.arange(1.0, LAST, 0.25)
+    live = played(ob, frames)
+    press(bake)
+    np.testing.assert_allclose(played(ob, frames), live, atol=2e-3)
+
+
 def test_a_chain_that_stretches_keys_its_scale_and_one_that_slides_its_location():
     ob, _ = make_tail(use_stretch=True, swing={**SWING, 6: (0, 0, 7.0)})
     for bone in ob.pose.bones:

@@ -109,6 +109,28 @@ def test_axis_angle_from_no_turn_is_positive_so_that_no_axis_flips(angle, axis):
     assert_positions_close(row[1:], axis, ACCURATE)
 
 
+@given(directions, st.integers(0, 1000))
+def test_a_steady_turn_has_neither_jumps_of_its_angle_nor_flips_of_its_axis(axis, seed):
+    rng = make_rng(seed)
+    # At three frames the turn is a whole number of full turns, which have no axis.
+    angles = np.linspace(-2.0 * np.pi, 2.0 * np.pi, 41)
+    signs, turns = rng.choice([-1.0, 1.0], 41), rng.integers(-1, 2, 41)
+    axes = np.outer(signs, axis)
+    axes[::20] = [unit(rng.normal(size=3)) for _ in range(3)]
+    given_rows = np.column_stack((signs * angles + 2.0 * np.pi * turns, axes))
+    rows = rotation.without_axis_flips(given_rows)
+    quaternions = [rotation.quaternion_from_axis_angle(row) for row in (given_rows, rows)]
+    assert_rotations_close(*quaternions, ACCURATE)
+    np.testing.assert_allclose(np.diff(rows[:, 0]), signs[1] * np.diff(angles), atol=ACCURATE)
+    np.testing.assert_allclose(rows[:, 1:], np.outer(np.full(41, signs[1]), axis), atol=ACCURATE)
+
+
+def test_frames_without_any_rotation_have_the_same_axis_and_angle():
+    rows = [(2.0 * np.pi, 0.0, 1.0, 0.0), (0.0, 1.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)]
+    continuous = rotation.without_axis_flips(np.array(rows))
+    np.testing.assert_array_equal(continuous, np.tile((0.0, 0.0, 1.0, 0.0), (3, 1)))
+
+
 def test_no_rotation_keeps_the_axis_of_the_reference_and_no_axis_is_no_rotation():
     reference = np.array([0.0, 0.0, 0.6, 0.8])
     for q in ([1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]):
