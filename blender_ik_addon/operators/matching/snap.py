@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import bpy
 from bpy.props import BoolProperty
 
+from ...properties.chains import ChainGroup
 from ...properties.choices import LABEL_CONTEXT
+from ...properties.records import chain_spec
+from ...rig.keying.driven_channels import check_undriven
 from ...rig.keying.keys import check_keyable
 from ...rig.keying.played_keys import check_curves, key_played_frames
 from ...rig.keying.playing import check_shown, preserve_frame
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.written_channels import Channel
+from ...rig.reading.spec import Anchor
 from ...rig.reading.world import channels_of
 from ...rig.tools.fk_ik import (
     ControlGoals,
@@ -57,8 +62,8 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
         chains = selection.chosen_chains(context)
-        chosen = self.choose(chains, lambda settings: find_goals(settings, scene))
         is_keying = self.use_range or self.use_keys
+        chosen = self.choose(chains, partial(_check, scene=scene, is_keying=is_keying))
         if is_keying:
             # Before the first change, which is that of Flip Bend.
             _check_keyable(chosen, scene)
@@ -82,6 +87,16 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
             held_controls += _match_frames(chosen, frames, scene, view_layer)
         self.warn_of_held(held_controls)
         return {"FINISHED"} if chosen else {"CANCELLED"}
+
+
+def _check(settings: ChainGroup, scene: bpy.types.Scene, *, is_keying: bool) -> None:
+    """Raise an ``IKError`` if a chain cannot be matched, or keys could not move its controls."""
+    goals, spec = find_goals(settings, scene), chain_spec(settings)
+    # Keys need not turn these.
+    free = {spec.target, spec.pole} - ({spec.target} if spec.use_rotation else set())
+    for owner, channels in anchor_channels(goals).items() if is_keying else ():
+        used = [c for c in channels if c.prop == "location" or Anchor(owner, c.bone) not in free]
+        check_undriven({owner: used})
 
 
 def _auto_key(context: bpy.types.Context, goals: ControlGoals, bends: Bends) -> None:

@@ -23,6 +23,7 @@ from ..controls.control_spaces import (
     unconstrained,
 )
 from ..keying.curve_points import set_interpolation
+from ..keying.driven_channels import check_undriven
 from ..keying.keys import check_keyable, remove_animation
 from ..keying.played_keys import check_curves, key_played_frames
 from ..keying.playing import check_shown, preserve_frame
@@ -90,6 +91,14 @@ def key_space(
         # Otherwise motion blur in the frame before would show a way from one space to the other.
         for switch in (first, until or first):
             set_interpolation(curve, switch - 1, "CONSTANT")
+
+
+def check_switchable(control: Anchor) -> None:
+    """Raise a ``RigError`` if drivers move a control, or decide which of its spaces acts."""
+    channels = anchor_channels([control])
+    paths = (space.path_from_id("influence") for space in constraints_of(control))
+    channels[control.object] += [Channel("", path, 0) for path in paths]
+    check_undriven(channels)
 
 
 def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
