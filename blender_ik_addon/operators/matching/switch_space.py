@@ -13,7 +13,7 @@ from ...properties.controls.space_names import check_space_name, space_name, spa
 from ...rig.controls.control_spaces import label
 from ...rig.keying.playing import preserve_frame
 from ...rig.tools.move_by_location import check_movable
-from ...rig.tools.space_keys import check_switchable, key_space
+from ...rig.tools.space_keys import key_space
 from .. import selection
 from ..base import SKIP_SAVE, ChainOperator
 from .matched_chains import OptionalFrameRange, new_interpolation
@@ -73,7 +73,6 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
         settings, scene = selection.chain(context), selection.scene_of(context)
         control, space = check_space_name(settings, self.which, self.space)
         check_movable(control, self.which.lower(), scene)
-        check_switchable(control)
         frame = scene.frame_current
         frames = self.frames(scene) if self.use_range else range(frame, frame + 1)
         interpolation = new_interpolation(context)

@@ -66,10 +66,11 @@ def key_space(
     if control.bone and len(frames) > 1:
         check_shown(scene, control.object, frames)
     channels = anchor_channels([control])
-    influences = [curve.data_path for curve in _influences(control).values()]
-    check_curves(
-        {control.object: channels[control.object] + [Channel("", path, 0) for path in influences]}
-    )
+    paths = (constraint.path_from_id("influence") for constraint in constraints_of(control))
+    influences = [Channel("", path, 0) for path in paths]
+    keyed = {control.object: channels[control.object] + influences}
+    check_curves(keyed)
+    check_undriven(keyed)
     key_played_frames(channels, first - 1, scene)
     constraint = None if space is None else add_space(control, space)
     steps, until = _steps(control, "" if constraint is None else constraint.name, first, last)
@@ -93,14 +94,6 @@ def key_space(
             set_interpolation(curve, switch - 1, "CONSTANT")
 
 
-def check_switchable(control: Anchor) -> None:
-    """Raise a ``RigError`` if drivers move a control, or decide which of its spaces acts."""
-    channels = anchor_channels([control])
-    paths = (space.path_from_id("influence") for space in constraints_of(control))
-    channels[control.object] += [Channel("", path, 0) for path in paths]
-    check_undriven(channels)
-
-
 def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
     """Return controls that move with anchors to be deleted, and the frames to key them at.
 
@@ -120,6 +113,7 @@ def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
             frames_of[control] = _moving_frames(control) if is_acting else range(0)
         if frames_of.get(control):
             check_keyable(control.object)
+            check_curves(anchor_channels([control]))
     return frames_of
 
 

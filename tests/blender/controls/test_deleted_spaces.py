@@ -56,6 +56,22 @@ def test_a_control_whose_space_is_deleted_keeps_its_motion(kind, switches):
     assert len(curves) == len(control.constraints)
 
 
+def test_a_space_is_not_deleted_if_the_keys_of_its_control_are_locked():
+    ob = make_carried("BONE")
+    control = spaces.control_of(ob, "TARGET")
+    rigs.key(control, "location", {3: (0.0, 0.0, 0.0), 10: (0.1, 0.0, 0.0)})
+    before = spaces.target_matrices(ob)
+    ob.chain_ik.active_index = 1
+    (curve, *_) = [curve for curve in rigs.curves_of(ob) if control.name in curve.data_path]
+    curve.lock = True
+    sentence = refusal(remove, delete_controls=True)
+    assert sentence.startswith(f"The F-curve 'Location' of '{control.name}' is locked")
+    curve.lock = False
+    press(remove, delete_controls=True)
+    for frame, matrix in spaces.target_matrices(ob).items():
+        np.testing.assert_allclose(matrix, before[frame], atol=spaces.MAX_MOVE, err_msg=str(frame))
+
+
 def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify, capfd):
     """Other actions lose what the root moved in them, and one warning says so."""
     ob = make_character("human")
