@@ -163,8 +163,7 @@ def _improve(
         # Chains that cannot even straighten toward a target get the pose nearest to the real one.
         run = replace(run, target=np.where(is_open, full_target, run.target))
     can_come_nearer = run.can_come_nearer(state)
-    aims = run.aims if run.is_chain else None
-    state, used = run.minimise_errors(state, used, is_open & ~can_come_nearer, aims)
+    state, used = run.come_nearest(state, used, is_open & ~can_come_nearer)
     is_unfinished = run.is_open(state) & is_open & can_come_nearer
     rows = repeat_single(np.flatnonzero(is_unfinished), len(used))
     joints = run.tree.joints

@@ -42,6 +42,8 @@ MIN_RESTART_GAIN = 0.01
 # more, and chains at their limits follow slow targets in visible steps; ten times less, and
 # iterations that creep along limits go on at each solve.
 MIN_MOVE_GAIN = 1e-5
+# Share of the reach from root to tip in chains that count as nearly straight.
+NEARLY_STRAIGHT = 0.98
 # Share of the error, and iterations: NEWTON takes off a tenth of the errors within a few
 # iterations, near full reach too. Of a hundred targets within reach one to three take longer.
 # Errors that fall more slowly are left to a few steps with the curvature of the effectors' paths.
@@ -213,6 +215,22 @@ class Run(Rows):
         result, steps = compromise(tree, state, *inputs, is_alone=self.is_alone)
         result = self.tree.restate(result)
         return result.choose(steps > 0, state), used + steps
+
+    def come_nearest(self, state: State, used: Counts, flags: Flags) -> tuple[State, Counts]:
+        """Bring flagged chains as near to their targets as they get; aims choose among such poses.
+
+        In nearly straight chains poles have no say: weighed against the distance they form a flat
+        valley, in which a slightly moved target would lead anywhere.
+        """
+        if not self.is_chain or self.aims is None:
+            return self.minimise_errors(state, used, flags)
+        posed = state.posed
+        is_straight = norm(posed.tips[0] - posed.heads[0]) >= NEARLY_STRAIGHT * self.tree.reach
+        tips = replace(self.aims, poles=None) if self.aims.tips is not None else None
+        if self.aims.poles is not None and (flags & is_straight).any():
+            state, used = self.minimise_errors(state, used, flags & is_straight, tips)
+            flags = flags & ~is_straight
+        return self.minimise_errors(state, used, flags, self.aims)
 
     def aim(
         self, state: State, used: Counts, is_off_target: Flags | bool = True

@@ -73,7 +73,7 @@ def restart(
     # Aims may have moved a chain that has not arrived away from its nearest pose, and a restarted
     # one has had few iterations.
     is_open = part.is_open(poses) & (is_better | (run.aims is not None))
-    poses, steps = part.minimise_errors(poses, steps, is_open, part.aims if run.is_chain else None)
+    poses, steps = part.come_nearest(poses, steps, is_open)
     used = used.copy()
     used[rows] += steps
     return state.put(rows, poses), np.minimum(used, run.iterations)

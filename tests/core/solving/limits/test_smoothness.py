@@ -6,7 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goals, SolveOptions, Solver, Status, solve_batch
+from blender_ik_addon.core import (
+    Chains,
+    Goals,
+    Joints,
+    SolveOptions,
+    Solver,
+    Status,
+    solve_batch,
+)
 from tests.core.chains import ITERATIVE, Array, pole_error_degrees, unit
 from tests.core.limited_rigs import RIGS, K, Rig, make_rig, poles_beside
 from tests.helpers import angles_between, make_rng
@@ -153,3 +161,31 @@ def test_along_a_path_newton_moves_and_bends_evenly_without_zigzag(path: str) ->
     bend, zigzag = np.max(shapes, axis=0)
     assert zigzag == 0.0
     assert bend <= most_bend
+
+
+@pytest.mark.parametrize("roll", [5, 8, 12, 20])
+def test_a_leg_out_of_reach_does_not_spin_if_its_knee_turns_off_the_plane_of_its_bend(
+    roll: int,
+) -> None:
+    """With the pole weighed against the distance, steps of 4 mm turned bones by 26 degrees."""
+    points = np.array([(0.0, 0.0, 0.0), (0.0, 0.22, 0.0), (0.0, 0.38, 0.21), (0.0, 0.61, 0.27)])
+    frames = []
+    for along, angle in zip(np.diff(points, axis=0), (0, roll, 0), strict=True):
+        y, x = unit(along), np.eye(3)[0]
+        z = np.cross(x, y)
+        turn = np.radians(angle)
+        x = np.cos(turn) * x - np.sin(turn) * z
+        frames.append(np.stack((x, y, np.cross(x, y)), axis=1))
+    offsets = [frames[0], frames[0].T @ frames[1], frames[1].T @ frames[2]]
+    start = np.tile((1.0, 0.0, 0.0, 0.0), (1, 3, 1))
+    low, high = np.full((1, 3, 3), -np.inf), np.full((1, 3, 3), np.inf)
+    low[0, 1, 0], high[0, 1, 0] = -2.48, 0.32
+    joints = Joints((K.BALL, K.HINGE_X, K.BALL), np.array([offsets]), start, low, high)
+    shares = np.linspace(0.0, 1.0, 41)[:, None]
+    targets = (0.1, 0.604, 0.514) + shares * (0.0, 0.071, -0.143)
+    poles = (0.013, 0.47, -0.555) + shares * (-0.009, -0.12, -0.083)
+    chains = Chains(points[None], joints=joints).take(np.zeros(41, dtype=np.int64))
+    options = SolveOptions(Solver.NEWTON, soft_distance=0.0145, stays_near=True)
+    solutions = solve_batch(chains, Goals(targets, poles), options)
+    assert all(solution.status is not Status.REACHED for solution in solutions)
+    assert joint_steps(solutions.local_rotations_wxyz).max() < np.radians(3.0)

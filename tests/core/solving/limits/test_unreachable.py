@@ -17,9 +17,9 @@ WORSE = 0.02
 # The rounding error of a target in single precision, a share of the length.
 LAST_DIGITS = 3e-7
 # Radians: a pose with a larger turn is another pose. In flat valleys a small share of them may be.
-OTHER_POSE, MAX_SHARE = 0.1, 0.02
+OTHER_POSE, MAX_SHARE = 0.1, 0.01
 # The number of chains of a kind.
-COUNT = 35
+COUNT = 150
 # The least distances to targets, shares of the length, found by a local search from thousands of
 # random poses inside the ranges.
 NEAREST = {
