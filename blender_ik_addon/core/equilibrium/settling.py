@@ -48,7 +48,7 @@ SETTLE = DescentSettings(
     measure=lambda bones, energy: EnergyRows(bones, energy).measure,
     rest_turn=1e-6,
     least_shift=1e-6,
-    first_shift=1e-3,
+    first_shift=1e-5,
     held=ALL_OUTPUTS,
     stall_share=1e-9,
 )
