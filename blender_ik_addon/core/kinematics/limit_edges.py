@@ -66,15 +66,17 @@ class EdgeArrays:
             shares[..., edge, edge] = outward[edge]
         if self.is_ellipse.any():
             # Growth of the distance from the middle, in half axes of the ellipse, with s_x and s_z.
-            grown = at.value[::2] / (self._squares * np.maximum(at.out, ON_EDGE))
+            grown = at.value[::2] / self._sizes
             shares[..., 0, 0] = np.where(self.is_ellipse, grown[0], outward[0])
             shares[..., 0, 2] = np.where(self.is_ellipse, grown[1], 0.0)
         return shares
 
     @cached_property
-    def _squares(self) -> Array:
+    def _sizes(self) -> Array:
+        """The squares of half axes of ellipses, times the distance from the middle in these."""
         wide = np.maximum(self._at.half, LOCKED_WIDTH)
-        return wide * wide
+        sizes: Array = wide * wide * np.maximum(self._at.out, ON_EDGE)
+        return sizes
 
     @cached_property
     def _growth(self) -> Array:
@@ -86,6 +88,13 @@ class EdgeArrays:
         products = _GROWTH.multiply(spot)
         products *= 0.5 / np.maximum(spot[2], MIN_COSINE)
         return _add_products(_GROWTH.shares, products)
+
+    @cached_property
+    def _bending(self) -> Array:
+        """The products in the second derivatives of ``bend``, shape (products, B, n)."""
+        half = 0.5 / np.maximum(self._at.spot[2], MIN_COSINE)
+        products: Array = _BENDING.multiply(self._at.spot) * (half * half)
+        return products
 
     def find_slopes(self) -> Array:
         """Return the gradients, of any length, of the approach to edges by turns, (B, n, 3, 3)."""
@@ -105,14 +114,12 @@ class EdgeArrays:
 
         Source: derived for this project, tested in tests/core/kinematics/test_limit_edges.py.
         """
-        at, half = self._at, 0.5 / np.maximum(self._at.spot[2], MIN_COSINE)
         weights = (press[..., None] * self.shares[..., ::2, ::2]).sum(axis=2).transpose(2, 0, 1)
-        products = np.repeat(_BENDING.multiply(at.spot)[None], 2, axis=0)
-        products *= (weights * (half * half))[:, None]
-        bent = _add_products(_BENDING_BOTH, products.reshape(-1, *half.shape))
+        products = self._bending * weights[:, None]
+        bent = _add_products(_BENDING_BOTH, products.reshape(-1, *self._at.out.shape))
         if self.is_ellipse.any():
             # The distance from the middle is the root of its square.
-            share = press[..., 0] * self.is_ellipse / (self._squares * np.maximum(at.out, ON_EDGE))
+            share = press[..., 0] * self.is_ellipse / self._sizes
             by = self._growth[..., ::2, :]
             bent += (by * share.transpose(1, 2, 0)[..., None]).swapaxes(-1, -2) @ by
         return bent
