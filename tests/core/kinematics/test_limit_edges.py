@@ -111,6 +111,27 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     np.testing.assert_allclose(actual[mask], bend[mask] / growth[mask], rtol=2e-2, atol=2e-3)
 
 
+@pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([1, 2], 0), ([0], 2)])
+def test_pressed_turns_along_an_edge_end_on_it(free, edge):
+    rng = make_rng(79)
+    joints, turn = on_edge(rng, free)
+    near = find_near(joints, turn)
+    move = 0.05 * rng.normal(size=(NEARBY, 1, 3))
+    normal = near.normals[:, :, edge]
+    move -= normal * (normal * move).sum(axis=2, keepdims=True)
+    is_active = np.zeros(near.is_near.shape, dtype=np.bool_)
+    is_active[..., edge] = near.is_near[..., edge] & (near.rooms[..., edge] <= STEP)
+
+    def find_share_inside(moves):
+        turned = turns.multiply(turns.from_vectors(moves.transpose(1, 2, 0)), turn)
+        rooms = find_near(joints, joints.clamped(turned), np.inf).rooms
+        return np.mean(rooms[is_active] > 1e-6)
+
+    assert is_active.sum() > NEARBY / 5
+    assert find_share_inside(near.press(move, is_active)) < 0.01
+    assert find_share_inside(move) > 0.2
+
+
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([0, 2], 1), ([1, 2], 0), ([0], 2)])
 def test_a_turn_by_the_room_ends_on_the_edge(free, edge):
     joints, turn = on_edge(make_rng(80), free)
