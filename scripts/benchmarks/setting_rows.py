@@ -186,6 +186,7 @@ _FORCES = (
     Setting("FORCE, pole", FORCE_GOALS, FORCE, has_pole=True),
     Setting("FORCE, limits", FORCE_GOALS, FORCE, rig=("balls",), targets="of joints"),
     Setting("FORCE, limits, held back", FORCE_GOALS, FORCE, rig=("balls",)),
+    Setting("FORCE, limits and pole, held back", FORCE_GOALS, FORCE, rig=("balls",), has_pole=True),
     Setting("FORCE, half of the targets out of reach", FORCE_GOALS, FORCE, targets="beyond"),
     Setting(
         "FORCE, rotation, half of the targets out of reach",
