@@ -12,11 +12,11 @@ from bpy.props import BoolProperty
 from ...properties.chains import ChainGroup
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec
-from ...rig.keying.driven_channels import check_undriven
 from ...rig.keying.keys import check_keyable
-from ...rig.keying.played_keys import check_curves, key_played_frames
+from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.playing import check_shown, preserve_frame
 from ...rig.keying.renumbering import path_of_setting
+from ...rig.keying.unplayed_keys import check_curves, check_undriven
 from ...rig.keying.written_channels import Channel
 from ...rig.reading.spec import Anchor
 from ...rig.reading.world import channels_of

@@ -15,8 +15,9 @@ from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec, existing_controls
 from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated, is_driven
-from ...rig.keying.played_keys import check_curves, key_played_frames
+from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.renumbering import path_of_setting
+from ...rig.keying.unplayed_keys import check_curves
 from ...rig.keying.written_channels import Channel, written_channels
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor

@@ -2,50 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
 import numpy as np
 
-from ...core.model.message import Message
 from ..reading.animation import curves, strip_curves
-from ..reading.refusals import RigError
 from .keys import ChannelKeys, check_keyable, path_of, write_keys
 from .playing import live_disabled, preserve_frame
+from .unplayed_keys import Channels, curves_of, full_path
 from .written_channels import Channel
-
-Channels = Mapping[bpy.types.Object, Collection[Channel]]
-"""Channels to key, by original object; a channel without a bone is a setting, by its path."""
-
-
-# By the flag of a curve, or of its group.
-_UNUSABLE_CURVES = {
-    "mute": "The F-curve '{label}' of '{name}' is muted, so new keys would not play: unmute or"
-    " delete it first.",
-    "lock": "The F-curve '{label}' of '{name}' is locked, so it takes no keys: unlock it first.",
-}
-
-
-def check_curves(channels: Channels, *, may_be_locked: bool = False) -> None:
-    """Raise if F-curves of channels are muted or locked, so that new keys would have no effect.
-
-    Args:
-        channels: Channels to key.
-        may_be_locked: Whether the keys are written by ``key_switch``, which ignores locks.
-
-    Raises:
-        RigError: The message names the curve and says what to do next.
-    """
-    flags = ("mute",) if may_be_locked else ("mute", "lock")
-    for owner, chosen in channels.items():
-        for channel, curve in _curves_of(owner, chosen).items():
-            holder, _, prop = _path_of(channel)[0].rpartition(".")
-            item: Any = owner.path_resolve(holder) if holder else owner
-            for flag in flags:
-                if getattr(curve, flag) or getattr(curve.group, flag, False):
-                    label = Message(item.bl_rna.properties[prop].name)
-                    raise RigError(_UNUSABLE_CURVES[flag], label=label, name=item.name)
 
 
 def key_played_frames(channels: Channels, last: int, scene: bpy.types.Scene) -> None:
@@ -99,29 +66,16 @@ def _modified(
     """Return the curves of channels with active modifiers."""
     return {
         channel: curve
-        for channel, curve in _curves_of(owner, channels).items()
+        for channel, curve in curves_of(owner, channels).items()
         if not curve.mute and any(not modifier.mute for modifier in curve.modifiers)
     }
-
-
-def _curves_of(
-    owner: bpy.types.Object, channels: Iterable[Channel]
-) -> dict[Channel, bpy.types.FCurve]:
-    """Return the curves of channels that have one."""
-    known = {(curve.data_path, curve.array_index): curve for curve in curves(owner)}
-    paths = {channel: _path_of(channel) for channel in channels}
-    return {channel: known[path] for channel, path in paths.items() if path in known}
 
 
 def _played_by_strips(owner: bpy.types.Object, channels: Iterable[Channel]) -> list[Channel]:
     """Return the channels that NLA strips play and the action does not."""
     keyed = {(curve.data_path, curve.array_index) for curve in curves(owner)}
     by_strips = {(curve.data_path, curve.array_index) for curve in strip_curves(owner)} - keyed
-    return [channel for channel in channels if _path_of(channel) in by_strips]
-
-
-def _path_of(channel: Channel) -> tuple[str, int]:
-    return path_of(channel.bone, channel.prop), channel.component
+    return [channel for channel in channels if full_path(channel) in by_strips]
 
 
 def value_of(owner: bpy.types.Object, channel: Channel) -> float:

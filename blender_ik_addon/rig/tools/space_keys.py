@@ -23,10 +23,10 @@ from ..controls.control_spaces import (
     unconstrained,
 )
 from ..keying.curve_points import set_interpolation
-from ..keying.driven_channels import check_undriven
 from ..keying.keys import check_keyable, remove_animation
-from ..keying.played_keys import check_curves, key_played_frames
+from ..keying.played_keys import key_played_frames
 from ..keying.playing import check_shown, preserve_frame
+from ..keying.unplayed_keys import check_curves, check_undriven
 from ..keying.written_channels import Channel
 from ..reading.anchors import space_of
 from ..reading.animation import curves, keyed_frames

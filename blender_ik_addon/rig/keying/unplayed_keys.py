@@ -1,0 +1,77 @@
+"""Refusal of channels whose new keys would not play: muted and locked F-curves, and drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import bpy
+
+from ...core.model.message import Message
+from ..reading.animation import curves, split_bone_path
+from ..reading.refusals import RigError
+from .keys import path_of
+from .written_channels import Channel
+
+Channels = Mapping[bpy.types.Object, Collection[Channel]]
+"""Channels to key, by original object; a channel without a bone is a setting, by its path."""
+
+# By the flag of a curve, or of its group.
+_UNUSABLE_CURVES = {
+    "mute": "The F-curve '{label}' of '{name}' is muted, so new keys would not play: unmute or"
+    " delete it first.",
+    "lock": "The F-curve '{label}' of '{name}' is locked, so it takes no keys: unlock it first.",
+}
+
+
+def check_curves(channels: Channels, *, may_be_locked: bool = False) -> None:
+    """Raise if F-curves of channels are muted or locked, so that new keys would have no effect.
+
+    Args:
+        channels: Channels to key.
+        may_be_locked: Whether the keys are written by ``key_switch``, which ignores locks.
+
+    Raises:
+        RigError: The message names the curve and says what to do next.
+    """
+    flags = ("mute",) if may_be_locked else ("mute", "lock")
+    for owner, chosen in channels.items():
+        for channel, curve in curves_of(owner, chosen).items():
+            holder, _, prop = full_path(channel)[0].rpartition(".")
+            item: Any = owner.path_resolve(holder) if holder else owner
+            for flag in flags:
+                if getattr(curve, flag) or getattr(curve.group, flag, False):
+                    label = Message(item.bl_rna.properties[prop].name)
+                    raise RigError(_UNUSABLE_CURVES[flag], label=label, name=item.name)
+
+
+def check_undriven(channels: Channels) -> None:
+    """Raise if drivers that are not muted move channels that will be keyed.
+
+    Raises:
+        RigError: The message names the object or the bone, and says what to do next.
+    """
+    for owner, chosen in channels.items():
+        data = owner.animation_data
+        drivers = () if data is None else data.drivers
+        driven = {(curve.data_path, curve.array_index) for curve in drivers if not curve.mute}
+        for path in map(full_path, chosen):
+            if path in driven:
+                raise RigError(
+                    "A driver moves '{name}', and it always wins: remove it first.",
+                    name=split_bone_path(path[0])[0] or owner.name,
+                )
+
+
+def curves_of(
+    owner: bpy.types.Object, channels: Iterable[Channel]
+) -> dict[Channel, bpy.types.FCurve]:
+    """Return the curves of channels that have one."""
+    known = {(curve.data_path, curve.array_index): curve for curve in curves(owner)}
+    paths = {channel: full_path(channel) for channel in channels}
+    return {channel: known[path] for channel, path in paths.items() if path in known}
+
+
+def full_path(channel: Channel) -> tuple[str, int]:
+    """Return the path of a channel from its object, and its component."""
+    return path_of(channel.bone, channel.prop), channel.component
