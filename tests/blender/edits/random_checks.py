@@ -307,16 +307,16 @@ def _starts_from_huge_bones(ob: Object) -> bool:
 
 def _has_bone_cycle(ob: Object) -> bool:
     """Return whether a bone depends on itself by parents and constraints."""
-    needed = {
-        bone.name: {bone.parent.name if bone.parent else ""}
-        | {
-            target.subtarget
-            for tie in bone.constraints
-            for target in (tie, *getattr(tie, "targets", ()))
-            if not tie.mute and getattr(target, "target", None) == ob
-        }
-        for bone in ob.pose.bones
-    }
+    needed = {bone.name: {bone.parent.name if bone.parent else ""} for bone in ob.pose.bones}
+    for bone in ob.pose.bones:
+        for tie in bone.constraints:
+            moved = [bone]
+            if tie.type == "IK":
+                moved += bone.parent_recursive[: tie.chain_count - 1 if tie.chain_count else None]
+            for target in (tie, *getattr(tie, "targets", ())):
+                if not tie.mute and getattr(target, "target", None) == ob:
+                    for other in moved:
+                        needed[other.name].add(target.subtarget)
     while free := [name for name, others in needed.items() if not others & needed.keys()]:
         for name in free:
             del needed[name]
