@@ -144,6 +144,14 @@ class CompiledChains:
         """Whether these are trees."""
         return self.chains.topology is not None
 
+    def by_effector(self, values: Array) -> Array:
+        """Return values (B, ...) of chains, or (B, E, ...) of trees, as (E, ..., B)."""
+        return chains_last(values if self.is_tree else values[:, None])
+
+    def by_chain(self, values: Array | Counts) -> Any:
+        """Return numbers (E, B) as in the records: (B,) of chains, (B, E) of trees."""
+        return values.T.copy() if self.is_tree else values[0]
+
     @cached_property
     def topology(self) -> Topology:
         """The hierarchy of the bones."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
-from ..algebra.chains_first import apply, chains_first, chains_last
+from ..algebra.chains_first import apply, chains_first
 from ..algebra.nested import take_rows
 from ..descent.near_edges import NearEdges
 from ..equilibrium.floor_points import compile_floor
@@ -171,20 +171,10 @@ def _has_tips(goals: Goals, options: SolveOptions) -> bool:
     return goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
 
 
-def _by_effector(chains: CompiledChains, values: Array) -> Array:
-    """Return values (B, ...) of chains, or (B, E, ...) of trees, as (E, ..., B)."""
-    return chains_last(values if chains.is_tree else values[:, None])
-
-
-def _by_chain(chains: CompiledChains, values: Array | Counts) -> Any:
-    """Return numbers (E, B) as in the records: (B,) of chains, (B, E) of trees."""
-    return values.T.copy() if chains.is_tree else values[0]
-
-
 def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -> MeasuredTargets:
     """Return the targets after soft distances, and drawn in to the reach."""
     tree, unit = chains.tree, chains.unit
-    target = (_by_effector(chains, goals.target_position) - chains.root) / unit
+    target = (chains.by_effector(goals.target_position) - chains.root) / unit
     roots = chains.start_posed.heads[[path[0] for path in chains.topology.paths]]
     (least, most), shift = chains.reaches, None
     is_too_far: Flags = np.zeros(target[:, 0].shape, dtype=np.bool_)
@@ -242,7 +232,7 @@ def _make_run(
     tree, unit, turn = chains.tree, chains.unit, chains.clamped_start
     lightest: float | Array = 1.0
     if chains.is_tree and goals.weight is not None:
-        weights = _by_effector(chains, goals.weight)
+        weights = chains.by_effector(goals.weight)
         # Equal weights have no effect; then the tree stays as it is compiled.
         if (weights != weights[0]).any():
             sqrt_weights = np.sqrt(weights / weights.max(axis=0))
@@ -293,21 +283,21 @@ def _make_aims(
         limbs = chains.limbs.take_effectors(goals.has_pole)
         ends = list(limbs.effectors)
         angles = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:-1])
-        position = (_by_effector(chains, goals.pole_position) - chains.root) / chains.unit
+        position = (chains.by_effector(goals.pole_position) - chains.root) / chains.unit
         flip, sign = np.broadcast_to(options.use_flip_bend, rows), np.ones(rows)
         if options.keeps_start:
             angles = turn_to_flip(angles.T, flip).T
         else:
             sign = np.where(flip, -1.0, 1.0)
         if ends:
-            angle = _by_effector(chains, angles)[ends]
+            angle = chains.by_effector(angles)[ends]
             poles = Poles(limbs, targets[ends], position[ends], angle, sign, options.keeps_start)
     if goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0:
         has_tip, tip_bones = goals.has_tip_rotation, chains.topology.effector_bones
         ends = [effector for effector in range(count) if has_tip is None or has_tip[effector]]
         if ends:
             bones = tuple(tip_bones[effector] for effector in ends)
-            turn = _by_effector(chains, goals.tip_rotation_wxyz)[ends]
+            turn = chains.by_effector(goals.tip_rotation_wxyz)[ends]
             inverse = invert(chains.start_posed.axes[list(bones)])
             tips = Tips(bones, tuple(ends), turn, inverse)
     if poles is None and tips is None:
@@ -331,7 +321,7 @@ def _record(
     """
     tree, unit, posed = run.tree, chains.unit, state.posed
     points = posed.points * unit + chains.root
-    target_positions = _by_effector(chains, goals.target_position)
+    target_positions = chains.by_effector(goals.target_position)
     residuals = norm(points[chains.chains.bone_count :] - target_positions)
     size = tree.reach * unit + np.abs(target_positions).max(axis=(0, 1))
     holds, slide_holds = _find_holds(run, state)
@@ -365,13 +355,13 @@ def _record(
         joint_positions=np.moveaxis(points, -1, 0),
         chain_rotation_wxyz=np.tile(quaternions.IDENTITY, (len(unit), 1)),
         tip_rotation_wxyz=None,
-        residual=_by_chain(chains, residuals),
+        residual=chains.by_chain(residuals),
         iterations=used,
-        status_code=_by_chain(chains, codes),
+        status_code=chains.by_chain(codes),
         local_rotations_wxyz=tree.joints.to_rotations(turns.normalize(state.turn)),
         slides=(state.slide * unit).T,
         holds=holds,
-        tip_gap=_by_chain(chains, gaps),
+        tip_gap=chains.by_chain(gaps),
         slide_holds=None if slide_holds is None else slide_holds.T,
     )
 

@@ -222,15 +222,14 @@ class Run(Rows):
         In nearly straight chains poles have no say: weighed against the distance they form a flat
         valley, in which a slightly moved target would lead anywhere.
         """
-        if not self.is_chain or self.aims is None:
-            return self.minimise_errors(state, used, flags)
-        posed = state.posed
-        is_straight = norm(posed.tips[0] - posed.heads[0]) >= NEARLY_STRAIGHT * self.tree.reach
-        tips = replace(self.aims, poles=None) if self.aims.tips is not None else None
-        if self.aims.poles is not None and (flags & is_straight).any():
-            state, used = self.minimise_errors(state, used, flags & is_straight, tips)
+        aims = self.aims if self.is_chain else None
+        if aims is not None and aims.poles is not None:
+            span = norm(state.posed.tips[0] - state.posed.heads[0])
+            is_straight = flags & (span >= NEARLY_STRAIGHT * self.tree.reach)
+            tips = None if aims.tips is None else replace(aims, poles=None)
+            state, used = self.minimise_errors(state, used, is_straight, tips)
             flags = flags & ~is_straight
-        return self.minimise_errors(state, used, flags, self.aims)
+        return self.minimise_errors(state, used, flags, aims)
 
     def aim(
         self, state: State, used: Counts, is_off_target: Flags | bool = True
