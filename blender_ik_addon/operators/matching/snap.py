@@ -9,7 +9,7 @@ from functools import partial
 import bpy
 from bpy.props import BoolProperty
 
-from ...properties.chains import ChainGroup
+from ...properties.chains import ChainGroup, chain_key, owner_of
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec
 from ...rig.keying.keys import check_keyable
@@ -91,10 +91,13 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
 
 def _check(settings: ChainGroup, scene: bpy.types.Scene, *, is_keying: bool) -> None:
     """Raise an ``IKError`` if a chain cannot be matched, or keys could not move its controls."""
-    goals, spec = find_goals(settings, scene), chain_spec(settings)
+    goals, spec, (_, index) = find_goals(settings, scene), chain_spec(settings), chain_key(settings)
+    if not is_keying:
+        return
+    check_curves(_channels_of(goals, find_bends({owner_of(settings): {index: spec}})))
     # Keys need not turn these.
     free = {spec.target, spec.pole} - ({spec.target} if spec.use_rotation else set())
-    for owner, channels in anchor_channels(goals).items() if is_keying else ():
+    for owner, channels in anchor_channels(goals).items():
         used = [c for c in channels if c.prop == "location" or Anchor(owner, c.bone) not in free]
         check_undriven({owner: used})
 
@@ -109,10 +112,8 @@ def _auto_key(context: bpy.types.Context, goals: ControlGoals, bends: Bends) -> 
 
 def _check_keyable(chosen: SpecsByRig, scene: bpy.types.Scene) -> None:
     """Raise a ``RigError`` if an object takes no keys of its controls or of its bends."""
-    channels = _channels_of(find_all_goals(chosen, scene), find_bends(chosen))
-    for owner in channels:
+    for owner in _channels_of(find_all_goals(chosen, scene), find_bends(chosen)):
         check_keyable(owner)
-    check_curves(channels)
 
 
 def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:

@@ -257,3 +257,22 @@ def test_several_chains_are_applied_and_their_targets_snapped_frame_by_frame():
     mute(ob)
     for frame in (2, 1, 3):
         np.testing.assert_allclose(at(ob, frame), before[frame], atol=TOLERANCE)
+
+
+def test_a_target_that_takes_no_keys_is_named_and_the_others_are_snapped(capfd):
+    ob = make_body()
+    for side in SIDES:
+        ob.pose.bones[f"Hand.{side}"].keyframe_insert("location", frame=1)
+    locked = next(curve for curve in rigs.curves_of(ob) if "Hand.L" in curve.data_path)
+    locked.lock = True
+    mute(ob, "Arm.L", "Arm.R")
+    hands = [ob.pose.bones[f"Hand.{side}"] for side in ("L", "R")]
+    before = [np.array(hand.location) for hand in hands]
+    for side in SIDES:
+        ob.pose.bones[f"Arm.{side}.0"].rotation_quaternion = (0.9, 0.3, 0.1, 0.2)
+    rigs.updated()
+    press(bpy.ops.pose.chain_ik_snap_target, use_keys=True)
+    assert "Arm.L: The F-curve 'Location' of 'Hand.L' is locked" in "".join(capfd.readouterr())
+    assert np.array_equal(hands[0].location, before[0])
+    np.testing.assert_allclose(rigs.tail(ob, "Arm.R.1"), rigs.head(ob, "Hand.R"), atol=1e-5)
+    assert not np.allclose(hands[1].location, before[1], atol=0.01)
