@@ -52,9 +52,11 @@ TREE_SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 # otherwise far targets would outweigh near ones. It is somewhat beyond the reach, where a straight
 # limb is the one best pose; at the reach itself steps would approach it ever more slowly.
 MAX_TARGET_SHARE = 1.05
-# Share of the reach: a chain whose residual is this near to the least possible one is straight, and
-# no limit holds it. The rest of a bend shrinks ever more slowly there.
+# Share of the reach: a chain whose residual is this near to the least possible one is straight. The
+# rest of a bend shrinks ever more slowly there.
 STRETCHED = 1e-6
+# Share of that least residual: limits and locks that cost no more do not hold a chain back.
+SLIGHT_HOLD = 0.01
 
 
 class MeasuredTargets(NamedTuple):
@@ -335,6 +337,8 @@ def _record(
     is_stretched, is_too_far, is_too_near = _judge_reach(
         run.tree, targets, posed, (distance, residuals / unit), is_held
     )
+    if shift is not None:
+        shift = np.where(is_stretched, np.maximum(shift, residuals), shift)
     # With iterations left, it is limits, locks or other effectors that stop the joints.
     is_done = used < options.iterations
     codes: Counts = name_outcome(
@@ -385,7 +389,10 @@ def _judge_reach(
     distance, residual = gaps
     most, is_too_far = targets.max_reach, targets.is_too_far
     lack = distance - most
-    is_stretched = (lack > 0.0) & (np.abs(residual - lack) <= STRETCHED * most)
+    slight = STRETCHED * most
+    if len(lack) == 1:
+        slight = slight + SLIGHT_HOLD * np.maximum(lack, 0.0)
+    is_stretched = (lack > 0.0) & (np.abs(residual - lack) <= slight)
     if tree.joints.is_rigid or tree.topology.floats:
         return is_stretched, is_too_far, distance < targets.min_reach
     # Turns change the lengths of these bones: what counts is the reach in the pose.

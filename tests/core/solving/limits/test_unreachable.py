@@ -64,6 +64,27 @@ def test_the_holding_limit_is_named(solver: core.Solver) -> None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("excess", "soft_distance", "status"),
+    [
+        (0.5, 0.0, core.Status.EXTENDED),
+        (0.5, 0.1, core.Status.EXTENDED),
+        (0.05, 0.0, core.Status.LIMITED),
+    ],
+)
+def test_a_limit_that_costs_a_hundredth_of_the_gap_does_not_hold_back(
+    solver: core.Solver, excess: float, soft_distance: float, status: core.Status
+) -> None:
+    """A knee that keeps five degrees of its bend shortens a leg of two by a thousandth."""
+    rig = make_rig([(K.BALL, ()), (K.HINGE_X, ((5, 150),))])
+    goal = core.Goal((rig.length + excess) * unit(np.array([0.3, 1.0, 0.2])))
+    options = core.SolveOptions(solver, soft_distance=soft_distance)
+    solution = core.solve(rig.chain(rig.random_pose(make_rng(45))), goal, options)
+    assert solution.status is status
+    assert solution.residual > excess + 1e-3
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_axes_without_room_are_locks_and_hold_nothing_back(solver: core.Solver) -> None:
     bones = [(K.BALL, ((-60, 20), (0, 0), (0, 0))), (K.SWING, ((0, 150), (0, 0)))]
     rig, rng = make_rig(bones, bends=((X, 10), (X, -20))), make_rng(44)
