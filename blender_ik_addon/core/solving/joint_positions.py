@@ -24,7 +24,7 @@ from ..kinematics.compiled_bones import compile_bones, weigh_points
 from ..kinematics.posed import State
 from ..kinematics.task import Task
 from ..model.options import SolveOptions, Solver
-from .bend_starts import bend_as_free, nudge_states
+from .bend_starts import BendStarts, bend_as_free, nudge_states
 from .compiled_chains import CompiledChains
 from .float_chains import WarmStart
 from .iteration import RUN_IN_ITERATIONS
@@ -81,8 +81,11 @@ def solve_positions(
             state, used = run.aim(state, used, is_off_target)
         if run.is_chain:
             # Forget steps that did not arrive: near a ridge their last digits would choose the
-            # side.
-            state = start_state.choose(run.is_open(state), state)
+            # side. Sweeps twist by chance chains that they do not bring to their targets.
+            is_open = run.is_open(state)
+            if _is_swept(run, options.solver):
+                start_state = _bend_free(chains, run, is_open, full_target, task, options)
+            state = start_state.choose(is_open, state)
         else:
             state, used = run.minimise_errors(state, used)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
@@ -111,28 +114,41 @@ def _make_starts(
 ) -> tuple[Run, State, Counts]:
     """Return the run from where it starts, the states that solvers make of it, and iterations."""
     tree, used, solver = run.tree, np.zeros_like(run.iterations), options.solver
-    starts = chains.near_bend_starts if options.stays_near else chains.bend_starts
-
-    def bend_free(target: Array) -> State:
-        """Return states bent like free chains; those at targets and those that slide stay."""
-        is_bent = is_off_target & ~tree.joints.has_slides
-        if task is None or not starts.runs or not is_bent.any():
-            return run.start
-        bent = bend_as_free(starts.runs[0], replace(task, target=target))
-        return tree.clamp_state(bent, run.start.slide).choose(is_bent, run.start)
-
     if solver in STOP_AT_ARRIVAL and run.is_chain:
-        return run, bend_free(full_target), used
+        return run, _bend_free(chains, run, is_off_target, full_target, task, options), used
+    starts = _choose_starts(chains, options)
     start = nudge_states(tree, starts, run.start, run.target, task, is_off_target)
     run = replace(run, start=start)
     if solver is Solver.FORCE:
         energy, start_state = chains.potential_energy, run.start
         if energy is not None and (settles := energy.only_settles).any():
-            start_state = bend_free(run.target).choose(settles, run.start)
+            inputs = is_off_target, run.target, task, options
+            start_state = _bend_free(chains, run, *inputs).choose(settles, run.start)
         return run, *pull_effectors(run, energy, start_state)
     if not _is_swept(run, solver):
         return run, run.start, used
     return run, *_sweep(chains, run, options)
+
+
+def _choose_starts(chains: CompiledChains, options: SolveOptions) -> BendStarts:
+    return chains.near_bend_starts if options.stays_near else chains.bend_starts
+
+
+def _bend_free(
+    chains: CompiledChains,
+    run: Run,
+    is_bent: Flags,
+    target: Array,
+    task: Task | None,
+    options: SolveOptions,
+) -> State:
+    """Return flagged states bent like free chains; those that slide stay."""
+    tree, starts = run.tree, _choose_starts(chains, options)
+    is_bent = is_bent & ~tree.joints.has_slides
+    if task is None or not starts.runs or not is_bent.any():
+        return run.start
+    bent = bend_as_free(starts.runs[0], replace(task, target=target))
+    return tree.clamp_state(bent, run.start.slide).choose(is_bent, run.start)
 
 
 def _is_swept(run: Run, solver: Solver) -> bool:
