@@ -58,9 +58,9 @@ NEWTON = Method(
     compaction=0.4,
 )
 AIMING = Method(newton_joints.step, is_damped=True, stop_test=is_stalled, compaction=0.4)
-# Turns of tips that are possible take few steps. Those that limits do not allow are soon left to
-# steps with their curvature.
-TURNING = replace(AIMING, stop_test=make_stall_test(0.7), window=2)
+# Turns of tips that limits do not allow are left to steps with their curvature. Where these find
+# another pose than NEWTON, poses jump, so they come late.
+TURNING = replace(AIMING, stop_test=NEWTON.stop_test, window=NEWTON.window)
 
 
 @dataclass(frozen=True)
