@@ -14,10 +14,7 @@ from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import Known, known_chain
 from .chain_lines import read_evaluated_pose
 from .limit_outlines import PlacedLimits, compile_outlines, place_outlines
-from .limit_shapes import LimitPart, point_arc, point_swing
-
-# Axes about which each part of a joint turns. The axis of a bend is in its arc.
-PART_AXES = {LimitPart.SWING: (0, 2), LimitPart.TWIST: (1,)}
+from .limit_shapes import point_arc, point_swing
 
 
 @dataclass(frozen=True)
@@ -48,7 +45,7 @@ class LimitEnd:
 
     def points(self, angles: Array) -> Array:
         """Return the positions of this end at other angles (m,), world space, shape (m, 3)."""
-        if self.limits.outlines.outlines[self.outline].part is not LimitPart.SWING:
+        if self.limits.outlines.outlines[self.outline].arc is not None:
             return self.limits.point_at(self.outline, point_arc(self.axis, angles))
         along = np.sin(0.5 * np.clip(angles, -math.pi, math.pi))
         # A swing is half a turn at most: both sines together must not exceed 1.
@@ -89,9 +86,8 @@ def _iterate_ends(limits: PlacedLimits, row: int) -> Iterator[LimitEnd]:
     for index, outline in enumerate(limits.outlines.outlines):
         if outline.row != row:
             continue
-        axes = PART_AXES.get(outline.part) or (() if outline.arc is None else (outline.arc.axis,))
-        for axis in axes:
-            other = nearest_to_zero[2 - axis] if outline.part is LimitPart.SWING else 0.0
+        for axis in (0, 2) if outline.arc is None else (outline.arc.axis,):
+            other = nearest_to_zero[2 - axis] if outline.arc is None else 0.0
             for is_max, angle in ((False, low[axis]), (True, high[axis])):
                 if math.isfinite(angle) and not joints.is_locked[row, axis]:
                     across = math.sin(0.5 * other)

@@ -16,7 +16,7 @@ from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
 from ..reading.spaces import RestFrames, parent_frames
 from .chain_lines import EvaluatedPose
-from .limit_shapes import Arc, LimitPart, find_bounds, swing_axes
+from .limit_shapes import Arc, find_bounds, swing_axes
 
 # Shares of a bone's length: radius of bends and swings, of twists, and the place of the twists.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
@@ -32,25 +32,18 @@ class Outline(NamedTuple):
 
     Attributes:
         row: Row of the bone among the written bones, root first.
-        part: The part of the joint that it bounds.
         arc: Axis and ends of a bend or twist; None for a swing, which is a closed line.
         stop: Index after its last point.
     """
 
     row: int
-    part: LimitPart
     arc: Arc | None
     stop: int
 
     @property
-    def is_closed(self) -> bool:
-        """Whether its last point is joined to its first point."""
-        return self.part is LimitPart.SWING
-
-    @property
-    def has_ends(self) -> bool:
-        """Whether the joint stops the bone anywhere on it."""
-        return self.arc is None or self.arc.has_ends
+    def is_twist(self) -> bool:
+        """Whether it bounds a twist, about Y."""
+        return self.arc is not None and self.arc.axis == 1
 
 
 @dataclass(frozen=True)
@@ -111,7 +104,7 @@ class LimitOutlines:
 
     @cached_property
     def _is_twist(self) -> Flags:
-        return np.array([item.part is LimitPart.TWIST for item in self.outlines], dtype=np.bool_)
+        return np.array([item.is_twist for item in self.outlines], dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -155,10 +148,10 @@ def compile_outlines(
     directions: list[Array] = []
     count, ranges = 0, zip(joints.low.tolist(), joints.high.tolist(), strict=True)
     for row, (kind, ends) in enumerate(zip(joints.kinds, ranges, strict=True)):
-        for part, arc, line in find_bounds(kind, *map(tuple, ends)):
+        for arc, line in find_bounds(kind, *map(tuple, ends)):
             directions.append(line)
             count += len(line)
-            outlines.append(Outline(row, part, arc, count))
+            outlines.append(Outline(row, arc, count))
     if not outlines:
         return None
     sizes = [len(line) for line in directions]
@@ -255,12 +248,11 @@ def make_mesh(outlines: Sequence[Outline]) -> LimitMesh:
     strokes: list[Stroke] = []
     triangles: list[Indices] = [np.zeros(0, dtype=np.int64)]
     for index, outline in enumerate(outlines):
-        centre, points, stops = total + index, np.arange(first, outline.stop), outline.has_ends
-        first = outline.stop
+        centre, points, arc = total + index, np.arange(first, outline.stop), outline.arc
+        first, stops = outline.stop, arc is None or arc.has_ends
         pieces = np.column_stack((points, np.roll(points, -1)))
-        pieces = pieces if outline.is_closed else pieces[:-1]
-        is_open = stops and not outline.is_closed
-        sides = [centre, points[0], centre, points[-1]] if is_open else []
+        pieces = pieces if arc is None else pieces[:-1]
+        sides = [centre, points[0], centre, points[-1]] if arc is not None and stops else []
         lines += [pieces.ravel(), np.array([*sides, centre, centre + count], dtype=np.int64)]
         boundary = Stroke.LIMIT if stops else Stroke.WHOLE_TURN
         strokes += [boundary] * (pieces.size + len(sides)) + [Stroke.PRESENT] * 2

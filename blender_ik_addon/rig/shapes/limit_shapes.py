@@ -7,7 +7,6 @@ clamped with the compiled range that the solvers use.
 
 from __future__ import annotations
 
-import enum
 import math
 from functools import lru_cache
 from typing import NamedTuple
@@ -28,14 +27,6 @@ ARC_POINTS_PER_RADIAN = 16.0
 UNREACHABLE_SINE = 4.0
 # The quarters in their order on the boundary, by the sides of the middle about X and Z.
 QUARTER_SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
-
-
-class LimitPart(enum.Enum):
-    """The part of a joint's motion that a line bounds."""
-
-    BEND = "BEND"
-    SWING = "SWING"
-    TWIST = "TWIST"
 
 
 class Arc(NamedTuple):
@@ -59,41 +50,28 @@ class Arc(NamedTuple):
         return point_arc(self.axis, np.linspace(self.least, self.most, count))
 
 
-class Bound(NamedTuple):
-    """One boundary of what a joint allows.
-
-    Attributes:
-        part: The part of the joint's motion that it bounds.
-        arc: Axis and ends of a bend or twist; None for a swing.
-        line: Its directions, shape (m, 3); those of a swing are a closed line.
-    """
-
-    part: LimitPart
-    arc: Arc | None
-    line: Array
+Bound = tuple[Arc | None, Array]
+"""The arc of a bend or twist, None for a swing, and its directions (m, 3): of a swing closed."""
 
 
 # The cache has more entries than one chain has joints.
 @lru_cache(maxsize=256)
 def find_bounds(kind: JointKind, least: Axes, most: Axes) -> tuple[Bound, ...]:
-    """Return the boundaries of a joint.
+    """Return the boundaries of a joint with least and most turns in radians, -inf and inf for none.
 
-    Args:
-        kind: The kind of the joint.
-        least: Least turns about X, Y and Z in radians, -inf for no limit.
-        most: Greatest turns in radians, inf for no limit.
+    The arc of a twist is about Y.
     """
     bounds = list[Bound]()
     if (axis := {**HINGES, **ELBOWS}.get(kind)) not in (None, 1):
         bend = find_arc(axis, least[axis], most[axis])
-        bounds.append(Bound(LimitPart.BEND, bend, bend.trace()))
+        bounds.append((bend, bend.trace()))
     if kind in (JointKind.BALL, JointKind.SWING):
         swing = trace_swing(swing_twist.compile_range(FLOATS, least, most))
-        bounds += [] if swing is None else [Bound(LimitPart.SWING, None, swing)]
+        bounds += [] if swing is None else [(None, swing)]
     twist = find_arc(1, least[1], most[1])
     # A free twist is not drawn. The axis of a hinge or elbow is, even where nothing stops it.
     if FREE[kind][1] and twist.has_ends:
-        bounds.append(Bound(LimitPart.TWIST, twist, twist.trace()))
+        bounds.append((twist, twist.trace()))
     return tuple(bounds)
 
 

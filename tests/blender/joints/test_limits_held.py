@@ -18,7 +18,7 @@ from blender_ik_addon.rig.reading.skeleton import compile_skeleton
 from blender_ik_addon.rig.reading.world import uids_in
 from blender_ik_addon.rig.shapes import chain_shape
 from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_evaluated_pose
-from blender_ik_addon.rig.shapes.limit_shapes import LimitPart, find_bounds
+from blender_ik_addon.rig.shapes.limit_shapes import find_bounds
 from tests.blender.setups import jointed_rigs, rigs, scaled_rigs
 from tests.core.limited_rigs import FREE_AXES, violation
 from tests.core.limited_rigs import make_rig as core_rig
@@ -281,7 +281,7 @@ def assert_on_boundary(ob: bpy.types.Object, bone: str, row: int) -> None:
             continue
         size, centre = limits.sizes[number], limits.centres[number]
         line = limits.points[limits.outlines.outline_of == number]
-        if outline.part is LimitPart.TWIST:
+        if outline.is_twist:
             needle = centre + size * across
             np.testing.assert_allclose(limits.present[number], needle, atol=MAX_OFFSET * size)
             np.testing.assert_allclose((line - centre) @ along, 0.0, atol=MAX_OFFSET * size)
@@ -290,7 +290,7 @@ def assert_on_boundary(ob: bpy.types.Object, bone: str, row: int) -> None:
         np.testing.assert_allclose(centre, rigs.head(ob, bone), atol=1e-5)
         tip = centre + size * along
         np.testing.assert_allclose(limits.present[number], tip, atol=MAX_OFFSET * size)
-        if outline.part is LimitPart.SWING:
+        if outline.arc is None:
             assert gap_to_line(tip, line) < MAX_CUT * size
         else:
             ends = np.linalg.norm(line[[0, -1]] - tip, axis=1)
@@ -330,8 +330,8 @@ def test_a_bone_held_by_its_joint_lies_on_the_drawn_boundary(
 def test_a_swing_that_is_limited_about_one_axis_is_drawn_as_a_band_up_to_half_a_turn() -> None:
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     low[0], high[0] = np.radians(RANGES["x"])
-    (swing,) = find_bounds(JointKind.SWING, tuple(low), tuple(high))
-    line = swing.line
+    ((arc, line),) = find_bounds(JointKind.SWING, tuple(low), tuple(high))
+    assert arc is None
     turned = rotation.between(np.broadcast_to(np.eye(3)[1], line.shape), line)
     is_half = line[:, 1] < -0.999
     bends = np.degrees(2.0 * np.arcsin(turned[~is_half, 1]))
