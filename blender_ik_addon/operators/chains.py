@@ -17,7 +17,7 @@ from ..properties.chains import (
 from ..properties.controls.hierarchy import body_controls, forget_body
 from ..properties.records import controls_of_chain
 from ..properties.stored import release, store
-from ..rig.controls.foot_roll import is_child_of
+from ..rig.controls.foot_roll import parent_of
 from ..rig.keying.keys import unplayed_actions
 from ..rig.reading.refusals import RigError, listed
 from ..rig.reading.spec import names_of_chains
@@ -61,7 +61,7 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         toes = [
             toe
             for toe in toes_of(settings)
-            if any(is_child_of(control, controls) for control in exclusive_controls(toe))
+            if any(parent_of(control) in controls for control in exclusive_controls(toe))
         ]
         controls += [control for toe in toes for control in exclusive_controls(toe)]
         is_last = self.delete_controls and len(chains_of(owner)) == 1 + len(toes)

@@ -7,7 +7,7 @@ from typing import cast
 import bpy
 
 from ..core import Solver
-from ..rig.controls.foot_roll import control_above, is_child_of, is_mechanism, mechanism_of
+from ..rig.controls.foot_roll import control_above, is_mechanism, mechanism_of, parent_of
 from ..rig.keying.renumbering import Renumbering, indices_without
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
@@ -217,5 +217,5 @@ def toes_of(settings: ChainGroup) -> list[ChainGroup]:
         toe
         for toe in chains_of(owner_of(settings))
         if toe != settings
-        and any(is_child_of(moved, mechanism) for moved in existing_controls(toe))
+        and any(parent_of(moved) in mechanism for moved in existing_controls(toe))
     ]

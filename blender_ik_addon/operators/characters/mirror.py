@@ -16,7 +16,7 @@ from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.symmetry import mirrored_in_world, mirrored_place
 from ...rig.controls.control_spaces import copy_spaces, finite_place, has_parent
 from ...rig.controls.default_poles import placement
-from ...rig.controls.foot_roll import control_above, is_mechanism
+from ...rig.controls.foot_roll import control_above, is_mechanism, parent_of
 from ...rig.reading.spec import Anchor
 from ...rig.tools.control_bones import look_of_bone
 from ...rig.tools.controls import Control, Shape
@@ -105,9 +105,8 @@ def _opposite_anchor(
 
 def _opposite_pivot(control: Anchor) -> str:
     """Return the mirror bone of the mechanism bone that is a control's parent; empty without."""
-    bones = control.object.data.bones if control.bone else {}
-    parent = bones[control.bone].parent if control.bone else None
-    if parent is None or not is_mechanism(Anchor(control.object, parent.name)):
+    parent = parent_of(control)
+    if parent is None or not is_mechanism(parent):
         return ""
-    other = opposite(parent.name)
-    return other if other in bones else ""
+    other = opposite(parent.bone)
+    return other if other in control.object.data.bones else ""

@@ -107,22 +107,17 @@ def is_mechanism(anchor: Anchor) -> bool:
 def mechanism_of(target: Anchor) -> list[Anchor]:
     """Return the bones between a target and its control, the target first; empty without."""
     mechanism: list[Anchor] = []
-    while is_mechanism(target):
-        mechanism.append(target)
-        parent = target.object.data.bones[target.bone].parent
-        if parent is None:
-            break
-        target = Anchor(target.object, parent.name)
+    bone: Anchor | None = target
+    while bone is not None and is_mechanism(bone):
+        mechanism.append(bone)
+        bone = parent_of(bone)
     return mechanism
 
 
 def control_above(target: Anchor) -> Anchor:
     """Return the control that moves a target: the parent of its mechanism, or the target itself."""
     mechanism = mechanism_of(target)
-    if not mechanism:
-        return target
-    parent = target.object.data.bones[mechanism[-1].bone].parent
-    return mechanism[-1] if parent is None else Anchor(target.object, parent.name)
+    return (parent_of(mechanism[-1]) or mechanism[-1]) if mechanism else target
 
 
 def has_lost_control(target: Anchor) -> bool:
@@ -132,11 +127,10 @@ def has_lost_control(target: Anchor) -> bool:
     return is_mechanism(target) and pose is not None and pose.bones[control.bone].get(ROLL) is None
 
 
-def is_child_of(control: Anchor, bones: Sequence[Anchor]) -> bool:
-    """Return whether a control is a bone whose parent is one of some bones."""
-    bone = control.object.data.bones.get(control.bone) if control.bone else None
-    parent = None if bone is None else bone.parent
-    return parent is not None and Anchor(control.object, parent.name) in bones
+def parent_of(anchor: Anchor) -> Anchor | None:
+    """Return the parent of a bone; None for an object, or without."""
+    bone = anchor.object.data.bones.get(anchor.bone) if anchor.bone else None
+    return None if bone is None or bone.parent is None else Anchor(anchor.object, bone.parent.name)
 
 
 def control_goal(world: Array, goal: Array, target: Array, control: Array) -> Array:
