@@ -16,13 +16,11 @@ from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
 from ..frames.framing import build_frames_in_poses
-from ..planning.checks import check_channels, check_pose, check_scale
+from ..planning.checks import check_channels, check_pose, check_scale, check_segments
 from ..planning.known_skeletons import skeleton_of
-from ..planning.live_chain import SHORTEST_SEGMENT
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, check, plan_chain
 from ..reading.channels import Pose, matrices_of, read_pose
-from ..reading.refusals import no_length
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, NegativeScale
 from ..reading.world import find_unmirrored, not_finite
@@ -116,7 +114,8 @@ def placements(
     world, frames, posed = _read_poses(armature_object, plan, poses)
     tips = np.array([pose.matrices[plan.tip][:3, :3] for pose in poses])
     joints = spaces.transform_point(world[:, None], posed.joints)
-    length = _lengths(plan, joints)
+    check_segments(lambda _: plan, joints)
+    length = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1)
     bends = slice(-1 if plan.bends_without_tip else None)
     is_kept = np.linalg.det(world) < 0.0
     is_kept &= spec.negative_scale is NegativeScale.KEEP
@@ -148,20 +147,6 @@ def placements(
     slack = _slack(world, posed.joints[:, bends])
     count = joints[:, bends].shape[1] - 1
     return Placement(target, pole, length, count, slack, angle, joints)
-
-
-def _lengths(plan: ChainPlan, joints: Array) -> Array:
-    """Return the lengths (F,) of a chain with joints (F, m + 1, 3).
-
-    Raises:
-        IKError: If a bone has no length.
-    """
-    segments = np.linalg.norm(np.diff(joints, axis=1), axis=2)
-    length: Array = segments.sum(axis=1)
-    too_short = np.flatnonzero((segments <= SHORTEST_SEGMENT * length[:, None]).any(axis=0))
-    if too_short.size:
-        raise no_length(plan.skeleton.names[plan.segments[too_short[0]]])
-    return length
 
 
 class _SideCarrier(NamedTuple):

@@ -20,7 +20,6 @@ from ..reading.channels import Pose
 from ..reading.refusals import RigError, no_length, scaled_flat
 from ..reading.world import LARGEST, is_sound
 from .live_chain import SHORTEST_SEGMENT
-from .order import PlannedChain
 
 
 def check_settings(
@@ -118,11 +117,11 @@ def check_channels(plan: ChainPlan, channels: Array) -> None:
         raise bone_not_finite(plan.skeleton.names[plan.written[row]])
 
 
-def check_segments(chain_of: Callable[[int], PlannedChain], joints: Array) -> None:
+def check_segments(plan_of: Callable[[int], ChainPlan], joints: Array) -> None:
     """Raise if a bone of chains has no length.
 
     Args:
-        chain_of: Returns the chain of a row.
+        plan_of: Returns the plan of a row.
         joints: Joints of the chains, shape (b, m + 1, 3).
 
     Raises:
@@ -131,8 +130,8 @@ def check_segments(chain_of: Callable[[int], PlannedChain], joints: Array) -> No
     lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
     short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
     if len(short):
-        chain = chain_of(int(short[0, 0]))
-        raise no_length(chain.skeleton.names[chain.plan.segments[short[0, 1]]])
+        plan = plan_of(int(short[0, 0]))
+        raise no_length(plan.skeleton.names[plan.segments[short[0, 1]]])
 
 
 def bone_not_finite(bone: str) -> RigError:

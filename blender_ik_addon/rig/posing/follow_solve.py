@@ -131,7 +131,7 @@ class FollowSolve:
         root = roots.heads_at(start.location)
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
         start_poses = self._clamp(frames, start.turns)
-        check_segments(lambda row: self._driven[rows[row]].live_chains[0], start_poses.joints)
+        check_segments(lambda row: self._driven[rows[row]].live_chains[0].plan, start_poses.joints)
         goal = point_in_base(places.from_world, inputs.targets[:, 0, :3, 3])
         check_distance(start_poses.joints[:, 0], goal, self._find_reach(start_poses))
         drag_inputs = self._read_inputs(inputs)

@@ -139,7 +139,7 @@ class FrameSolve:
                 return start.take(rows), None if chains is None else chains.take(rows)
         start = frames.posed(rotation.matrix_from_quaternion(local), slides=slides)
         if not settings.is_tree:
-            check_segments(lambda row: self._driven[rows[row]].live_chains[0], start.joints)
+            check_segments(lambda row: self._driven[rows[row]].live_chains[0].plan, start.joints)
         chains = self._compile_chains(frames, start)
         if len(rows) == len(settings):
             self._cached_start = frames, channels, start, chains

@@ -45,7 +45,7 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
     frames = build_frames_in_poses(plan, [pose])
     limb_channels = channels[: len(plan.limb)]
     posed = frames.posed(matrices_of(limb_channels, pose.modes[plan.limb])[None])
-    check_segments(lambda _: chain, posed.joints)
+    check_segments(lambda _: plan, posed.joints)
     joints = posed.joints[:, :-1] if plan.bends_without_tip else posed.joints
     side = find_sides(joints, frames.natural_sides(posed)[:, 0])[0]
     chord = joints[0, -1] - joints[0, 0]
