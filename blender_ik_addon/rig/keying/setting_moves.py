@@ -44,7 +44,7 @@ class SettingMove(PathRewrite):
         self,
         armature_object: bpy.types.Object,
         before: Collection[str],
-        new_prefix: str,
+        after: str,
         names: Mapping[str, str],
         inverted: Collection[str] = (),
         stuck: Collection[str] | None = None,
@@ -53,8 +53,8 @@ class SettingMove(PathRewrite):
 
         Args:
             armature_object: The original object.
-            before: Prefixes of the paths to a setting, in all spellings.
-            new_prefix: Prefix of the new paths.
+            before: Paths to the item with the settings, in all spellings.
+            after: Path to the item that gets them.
             names: New names of the settings that move, by their former names.
             inverted: Names of settings that are the opposite of the new ones.
             stuck: Names of other settings that must not be animated; None for all others.
@@ -62,7 +62,8 @@ class SettingMove(PathRewrite):
         Raises:
             RigError: If keys cannot move; the message says what to do next.
         """
-        self._owner, self._prefixes, self._new_prefix = armature_object, before, new_prefix
+        self._owner, self._new_prefix = armature_object, f"{after}."
+        self._prefixes = tuple([f"{path}." for path in before])
         self._names, self._inverted, self._unsupported = names, inverted, stuck
         self._curves: list[tuple[str, bpy.types.FCurve]] = []
         super().__init__(armature_object)

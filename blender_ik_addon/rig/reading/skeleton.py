@@ -12,14 +12,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from .channels import read_flags, read_floats, read_integers
-from .spaces import (
-    InheritScale,
-    RestFrames,
-    head_in_parent,
-    matrices_from_buffer,
-    rest_frames,
-    rest_offsets,
-)
+from .spaces import InheritScale, RestFrames, head_in_parent, matrices_from_buffer
 
 # Properties that change with the bones. The parent-relative matrices represent the hierarchy.
 _REST_FLOATS = {"matrix_local": 16, "matrix": 9, "head": 3, "length": 1}
@@ -112,15 +105,16 @@ class Skeleton:
         touching = children[self.begins_at_tail(children)]
         return int(touching[0]) if len(touching) == 1 else None
 
-    def begins_at_tail(self, bones: Indices) -> Flags:
+    def begins_at_tail(self, bones: Indices, tolerance: float = TOUCHING_SHARE) -> Flags:
         """Return which bones (m,) begin at the tails of their parents, connected or so at rest.
 
-        A bone without a parent does not, although its *Connected* may be on.
+        The tolerance is a share of the parent's length. A bone without a parent does not, although
+        its *Connected* may be on.
         """
         parents = self.parents[bones]
         tails = np.outer(self.lengths[parents], (0.0, 1.0, 0.0))
         gaps = np.linalg.norm(self.offsets[bones, :3, 3] - tails, axis=1)
-        is_touching = gaps <= TOUCHING_SHARE * self.lengths[parents]
+        is_touching = gaps <= tolerance * self.lengths[parents]
         return (parents >= 0) & (self.is_connected[bones] | is_touching)
 
     def connected_run(self, bone: int) -> list[int]:
@@ -180,17 +174,22 @@ def _compile(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
     parents = np.array(
         [index[bone.parent.name] if bone.parent else -1 for bone in bones], dtype=np.int64
     )
-    rest = matrices_from_buffer(read_floats(bones, "matrix_local", 16, count))
-    use_inherit_rotation = read_flags(bones, "use_inherit_rotation")
+    rest, is_root = matrices_from_buffer(read_floats(bones, "matrix_local", 16, count)), parents < 0
+    above = np.where(is_root[:, None, None], np.eye(4), rest[parents])
+    offsets, inherit_scale = np.linalg.inv(above) @ rest, read_integers(bones, "inherit_scale")
     return Skeleton(
         fingerprint=present,
         names=names,
         index=index,
         parents=parents,
         rest=rest,
-        offsets=rest_offsets(rest, parents),
-        frames=rest_frames(
-            rest, parents, use_inherit_rotation, read_integers(bones, "inherit_scale")
+        offsets=offsets,
+        frames=RestFrames(
+            parent_rest=above[:, :3, :3],
+            offset=offsets[:, :3, :3],
+            # Blender ignores both settings without a parent.
+            use_inherit_rotation=read_flags(bones, "use_inherit_rotation") | is_root,
+            inherit_scale=np.where(is_root, InheritScale.FULL, inherit_scale).astype(np.int32),
         ),
         lengths=read_floats(bones, "length", 1).astype(np.float64),
         use_local_location=read_flags(bones, "use_local_location"),

@@ -33,8 +33,6 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
 from .batch_record import BatchRecord
 
-IntArray = npt.NDArray[np.integer]
-
 # Ratio of sides below which a frame is flat: float32 directions (1e-7) are noise across it.
 _MIN_SIDE_RATIO = 1e-6
 # Blender leaves X and Z if the cosine between them is smaller, or rounds to one (measured).
@@ -93,31 +91,6 @@ class ParentFrames:
 
     rs: Array
     post: Array
-
-
-def rest_offsets(rest: Array, parents: IntArray) -> Array:
-    """Return rest matrices relative to parents', (n, 4, 4); arguments as ``rest_frames``."""
-    return np.linalg.inv(_rest_of_parents(rest, parents)) @ rest
-
-
-def rest_frames(
-    rest: Array, parents: IntArray, use_inherit_rotation: Flags, inherit_scale: IntArray
-) -> RestFrames:
-    """Return the rest frames of an armature's n bones.
-
-    Args:
-        rest: ``Bone.matrix_local``, armature space, (n, 4, 4).
-        parents: Index of each bone's parent, (n,); negative without parent.
-        use_inherit_rotation: As on the bones, (n,); ignored without parent, as Blender does.
-        inherit_scale: As on the bones, (n,); ignored without parent.
-    """
-    is_root = parents < 0
-    return RestFrames(
-        parent_rest=_rest_of_parents(rest, parents)[:, :3, :3],
-        offset=rest_offsets(rest, parents)[:, :3, :3],
-        use_inherit_rotation=use_inherit_rotation | is_root,
-        inherit_scale=np.where(is_root, InheritScale.FULL, inherit_scale).astype(np.int32),
-    )
 
 
 def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
@@ -219,7 +192,7 @@ def head_in_parent(
     They stay there while only rotations and scales change, whatever the bones inherit.
 
     Args:
-        offset: Matrices from ``rest_offsets``, (..., 4, 4).
+        offset: The bones' rest matrices relative to their parents', (..., 4, 4).
         location: The bones' location channels, (..., 3).
         use_local_location: As on the bones, (...).
         use_connect: As on the bones, (...); a connected bone ignores its location.
@@ -256,10 +229,6 @@ def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int
     depth = points @ matrix[3, :3] + matrix[3, 3]
     depth = np.where(depth > 0.0, depth, np.nan)
     return (0.5 + 0.5 * visible[..., :2] / depth[..., None]) * size
-
-
-def _rest_of_parents(rest: Array, parents: IntArray) -> Array:
-    return np.where((parents >= 0)[:, None, None], rest[parents], np.eye(4))
 
 
 def _without_shear(matrix: Array) -> Array:

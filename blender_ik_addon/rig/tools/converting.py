@@ -64,8 +64,8 @@ def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) 
     use_tail, tip = constraint.use_tail, skeleton.index[bone]
     parent = int(skeleton.parents[tip])
     if not use_tail and parent >= 0:
-        is_elsewhere = not _is_on_parent(skeleton, tip)
-        if is_elsewhere or constraint.use_rotation:
+        is_on_tail = skeleton.begins_at_tail(np.array([tip]), TAIL_SHARE).all()
+        if not is_on_tail or constraint.use_rotation:
             use_tail, bone = True, skeleton.names[parent]
     pole = constraint.pole_target
     return ChainSpec(
@@ -79,13 +79,6 @@ def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) 
         pole_angle=constraint.pole_angle,
         influence=constraint.influence,
     )
-
-
-def _is_on_parent(skeleton: Skeleton, bone: int) -> bool:
-    parent = int(skeleton.parents[bone])
-    tail = np.array((0.0, skeleton.lengths[parent], 0.0))
-    gap = float(np.linalg.norm(skeleton.offsets[bone][:3, 3] - tail))
-    return bool(skeleton.is_connected[bone]) or gap <= TAIL_SHARE * float(skeleton.lengths[parent])
 
 
 def check_solver(armature_object: bpy.types.Object) -> None:
@@ -196,7 +189,8 @@ def check_chain(
         raise RigError(
             "IK constraints need a weight of at least 0.01: enter a higher weight first."
         )
-    if not spec.use_tail and not _is_on_parent(skeleton, skeleton.index[spec.bone]):
+    tip = np.array([skeleton.index[spec.bone]])
+    if not spec.use_tail and not skeleton.begins_at_tail(tip, TAIL_SHARE).all():
         raise RigError(
             "Without Use Tail, IK constraints need a bone whose head is at the tail of its"
             " parent: switch Use Tail on."
@@ -258,16 +252,14 @@ def moving_to_chain(
         RigError: If they cannot be moved, as for ``SettingMove``.
     """
     bones = armature_object.pose.bones
-    bone_item = ("pose.bones", bones.find(bone), bone)
+    number = bones[bone].constraints.find(constraint)
     before = [
-        prefix
-        for owner in _items(*bone_item)
-        for prefix in _items(
-            f"{owner}.constraints", bones[bone].constraints.find(constraint), constraint
-        )
+        path
+        for owner in _items("pose.bones", bones.find(bone), bone)
+        for path in _items(f"{owner}.constraints", number, constraint)
     ]
-    after = f"chain_ik.chains[{index}]."
-    return SettingMove(armature_object, _dotted(before), after, _NAMES_IN_CONSTRAINTS, ("enabled",))
+    after = f"chain_ik.chains[{index}]"
+    return SettingMove(armature_object, before, after, _NAMES_IN_CONSTRAINTS, ("enabled",))
 
 
 def moving_to_constraint(
@@ -280,20 +272,16 @@ def moving_to_constraint(
     """
     chains = armature_object.chain_ik.chains
     name = chains[index].name
-    before = _items("chain_ik.chains", index, name if chains.find(name) == index else None)
-    after = _items(f"{_items('pose.bones', None, bone)[-1]}.constraints", None, constraint)[-1]
-    stuck = ("use_flip_bend",)
-    return SettingMove(armature_object, _dotted(before), f"{after}.", _NAMES_IN_CHAINS, stuck=stuck)
+    before = _items("chain_ik.chains", index, name)
+    before = before if chains.find(name) == index else before[:1]
+    _, bone_path = _items("pose.bones", 0, bone)
+    _, after = _items(f"{bone_path}.constraints", 0, constraint)
+    return SettingMove(armature_object, before, after, _NAMES_IN_CHAINS, stuck=("use_flip_bend",))
 
 
-def _items(items: str, index: int | None, name: str | None) -> list[str]:
-    """Return the data paths to an item by index and by name; None leaves one of them out."""
-    paths = [] if index is None else [f"{items}[{index}]"]
-    return paths + ([] if name is None else [f'{items}["{bpy.utils.escape_identifier(name)}"]'])
-
-
-def _dotted(paths: Sequence[str]) -> tuple[str, ...]:
-    return tuple([f"{path}." for path in paths])
+def _items(items: str, index: int, name: str) -> tuple[str, ...]:
+    """Return the data paths to an item by index and by name."""
+    return f"{items}[{index}]", f'{items}["{bpy.utils.escape_identifier(name)}"]'
 
 
 def write_evaluated_pose(
