@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from ..rig.clips.frame_records import Notes
-from ..rig.keying.written_channels import Channel
+from ..rig.keying.keys import Channel
 from ..rig.reading.batch_record import joined
 from .errors import CommandError
 from .frames import in_words

@@ -16,8 +16,9 @@ from ..properties.records import bones_of_chain
 from ..properties.status import remaining_distance, status_from_outcome
 from ..rig.clips.frame_records import Notes, Recorder
 from ..rig.keying.baking import never_moved, not_baked
+from ..rig.keying.keys import Channel
 from ..rig.keying.playing import frames_to_evaluate, outcome_in, played
-from ..rig.keying.written_channels import Channel, reader, written_channels
+from ..rig.keying.written_channels import reader, written_channels
 from ..rig.posing.outcome import Outcome
 from ..rig.reading.refusals import Refused
 from .chain_choice import ChosenChains

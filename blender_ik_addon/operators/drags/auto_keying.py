@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...properties.chains import ChainGroup, owner_of
-from ...rig.reading.animation import curves
+from ...rig.reading.animation import by_address, curves
 from ...rig.reading.spec import Anchor
 from ...rig.reading.world import channels_of
 
@@ -31,7 +31,7 @@ def key_moved(
         return
     transformed, group = channels_of(anchor), anchor.bone or "Object Transforms"
     is_only_available = context.preferences.edit.use_keyframe_insert_available
-    keyed = {(curve.data_path, curve.array_index) for curve in curves(anchor.object)}
+    keyed = by_address(curves(anchor.object))
     for name in names:
         path = transformed.path_from_id(name)
         for axis in range(len(getattr(transformed, name))):

@@ -12,12 +12,11 @@ from bpy.props import BoolProperty
 from ...properties.chains import ChainGroup, chain_key, owner_of
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec
-from ...rig.keying.keys import check_keyable
+from ...rig.keying.keys import Channel, check_keyable
 from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.playing import check_shown, preserve_frame
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.unplayed_keys import check_curves, check_undriven
-from ...rig.keying.written_channels import Channel
 from ...rig.reading.spec import Anchor
 from ...rig.reading.world import channels_of
 from ...rig.tools.fk_ik import (
@@ -121,7 +120,7 @@ def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, li
     channels = anchor_channels(goals)
     for owner, index, _, _ in bends:
         path = path_of_setting(owner, index, "pole_angle")
-        channels.setdefault(owner, []).append(Channel("", path, 0))
+        channels.setdefault(owner, []).append(Channel("", path))
     return channels
 
 

@@ -15,10 +15,11 @@ from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec, existing_controls
 from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated, is_driven
+from ...rig.keying.keys import Channel
 from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.unplayed_keys import check_curves
-from ...rig.keying.written_channels import Channel, written_channels
+from ...rig.keying.written_channels import written_channels
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor
 from ...rig.tools.fk_ik import (
@@ -143,7 +144,7 @@ def _check(settings: ChainGroup, scene: bpy.types.Scene, *, to_ik: bool) -> None
         bones = written_channels(owner, [chain_spec(settings)])
         check_curves({owner: bones}, may_be_locked=True)
     for step in _find_steps(settings, to_ik=to_ik):
-        check_curves({step.owner: [Channel("", step.path, 0)]})
+        check_curves({step.owner: [Channel("", step.path)]})
         if is_driven(step.owner, step.chain, step.setting):
             raise RigError(
                 "The setting '{label}' has a driver, which always wins: remove the driver, or key"
@@ -186,7 +187,7 @@ def _channels_of(
     for owner, specs in chosen.items():
         channels.setdefault(owner, []).extend(written_channels(owner, specs.values()))
     for step in steps:
-        channels[step.owner].append(Channel("", step.path, 0))
+        channels[step.owner].append(Channel("", step.path))
     return channels
 
 

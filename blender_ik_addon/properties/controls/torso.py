@@ -26,7 +26,6 @@ from ...rig.controls.control_spaces import (
     spaces_of,
 )
 from ...rig.keying.keys import ChannelKeys, write_keys
-from ...rig.keying.played_keys import value_of
 from ...rig.keying.playing import live_disabled, preserve_frame
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.planning.order import PlannedChain
@@ -210,11 +209,11 @@ def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
         for frame in frames:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
             move_to(torso, torso_goal(hips.object, hips.bone))
-            values.append([value_of(torso.object, channel) for channel in channels])
+            values.append([channel.value(torso.object) for channel in channels])
         # Blender creates the action and the groups here, with its usual names.
         key_anchors([torso], frames[-1])
         rows = zip(channels, np.array(values).T, strict=True)
-        keys = [ChannelKeys(*channel, np.array(frames), row) for channel, row in rows]
+        keys = [ChannelKeys(channel, np.array(frames), row) for channel, row in rows]
         new = bpy.context.preferences.edit.keyframe_new_interpolation_type
         write_keys(torso.object, keys, [kinds.get(frame, new) for frame in frames])
 

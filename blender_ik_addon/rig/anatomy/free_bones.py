@@ -7,7 +7,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Flags
 from ..reading.anchors import SPACE
-from ..reading.animation import driven_paths
+from ..reading.animation import driven_bones
 from ..reading.skeleton import Skeleton
 
 # Constraints that only limit a bone, and do not move it within the limits.
@@ -16,8 +16,7 @@ LIMITS = frozenset(("LIMIT_ROTATION", "LIMIT_LOCATION", "LIMIT_SCALE"))
 
 def free_bones(armature_object: bpy.types.Object, skeleton: Skeleton) -> Flags:
     """Return which bones are rotated by no constraint and no driver, shape (n,)."""
-    driven = {name for name, prop in driven_paths(armature_object) if prop.startswith("rotation")}
-    bones = armature_object.pose.bones
+    driven, bones = driven_bones(armature_object, "rotation"), armature_object.pose.bones
     return np.array(
         [
             name not in driven

@@ -9,8 +9,7 @@ from typing import Any
 
 import bpy
 
-from ..keying.keys import ChannelKeys, path_of, write_keys
-from ..reading.animation import curves
+from ..keying.keys import ChannelKeys, curves_of, write_keys
 
 # Custom properties of actions: on a planted action its input clip, and on that clip the settings of
 # chains, by the names of the chains.
@@ -143,6 +142,5 @@ def _play(owner: bpy.types.Object, action: bpy.types.Action | None) -> None:
 
 def _key_missing(owner: bpy.types.Object, keys: Sequence[ChannelKeys]) -> None:
     """Key the channels that have no keys in the clip that an object plays."""
-    keyed = {(curve.data_path, curve.array_index) for curve in curves(owner)}
-    missing = [key for key in keys if (path_of(*key[:2]), key.component) not in keyed]
-    write_keys(owner, missing, "CONSTANT")
+    keyed = curves_of(owner, [key.channel for key in keys])
+    write_keys(owner, [key for key in keys if key.channel not in keyed], "CONSTANT")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import bpy
 import numpy as np
 
-from ..keying.keys import ChannelKeys, write_keys
+from ..keying.keys import Channel, ChannelKeys, write_keys
 from ..reading.animation import bags_of_action, curves
 from ..reading.channels import read_floats
 
@@ -37,7 +37,7 @@ def pins_of(armature_object: bpy.types.Object, indices: Iterable[int]) -> dict[s
         keys = None
         if path in curve_of:
             co = read_floats(curve_of[path].keyframe_points, "co", 2).astype(np.float64)
-            keys = ChannelKeys("", path, 0, co[::2], co[1::2])
+            keys = ChannelKeys(Channel("", path), co[::2], co[1::2])
         pins[settings.name] = KeyedPin(settings.use_pin, keys)
     return pins
 

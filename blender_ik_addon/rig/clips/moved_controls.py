@@ -10,7 +10,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import active_space
-from ..keying.keys import ChannelKeys
+from ..keying.keys import Channel, ChannelKeys
 from ..reading.anchors import space_of
 from ..reading.channels import (
     CHANNEL_SIZES,
@@ -76,17 +76,15 @@ def make_keys(
         above = carrying @ above
     bases = np.linalg.inv(above) @ place
     frames = np.array(clip.frames, dtype=np.float64)
-    keys = [
-        ChannelKeys(anchor.bone, "location", axis, frames, bases[:, axis, 3]) for axis in range(3)
-    ]
+    values = {"location": bases[:, :3, 3]}
     if with_turns:
         mode = MODE_NUMBERS[moved.rotation_mode]
-        prop, values = property_of_mode(mode), _turns(bases, mode)
-        keys += [
-            ChannelKeys(anchor.bone, prop, row, frames, values[:, row])
-            for row in range(CHANNEL_SIZES[prop])
-        ]
-    return keys
+        values[property_of_mode(mode)] = _turns(bases, mode)
+    return [
+        ChannelKeys(Channel(anchor.bone, prop, axis), frames, columns[:, axis])
+        for prop, columns in values.items()
+        for axis in range(CHANNEL_SIZES[prop])
+    ]
 
 
 def _turns(matrices: Array, mode: int) -> Array:

@@ -14,7 +14,7 @@ from ...core.clips.footholds import Motion
 from ...core.model.message import Message
 from ..controls.default_poles import placements
 from ..controls.foot_roll import control_above, control_goal, rigid
-from ..keying.keys import ChannelKeys, write_keys
+from ..keying.keys import Channel, ChannelKeys, write_keys
 from ..keying.renumbering import path_of_setting
 from ..planning.known_skeletons import skeleton_of
 from ..reading.refusals import RigError
@@ -241,7 +241,7 @@ class PlantedClip:
 
     def _make_setting_keys(self, index: int, name: str, values: Array) -> ChannelKeys:
         path = path_of_setting(self._object, index, name)
-        return ChannelKeys("", path, 0, np.array(self._clip.frames, dtype=np.float64), values)
+        return ChannelKeys(Channel("", path), np.array(self._clip.frames, dtype=np.float64), values)
 
     def _make_contact_keys(self, index: int, name: str) -> ChannelKeys:
         """Return the keys of a setting for contacts, one at each change of its value."""

@@ -12,7 +12,7 @@ from ...core.algebra.arithmetic import Counts
 from ..controls.control_spaces import is_keyed
 from ..controls.foot_roll import control_above
 from ..keying.baking import unmute_permanently
-from ..keying.keys import ChannelKeys, check_keyable
+from ..keying.keys import Channel, ChannelKeys, check_keyable
 from ..keying.playing import check_live, check_shown, play_unchanged, preserve_frame
 from ..keying.renumbering import path_of_setting
 from ..planning.known_skeletons import skeleton_of
@@ -21,7 +21,7 @@ from ..reading.chain_plan import plan_chain
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import channels_of
-from ..tools.fk_ik import channel_names
+from ..tools.fk_ik import anchor_channels, channel_names
 from ..tools.move_by_location import check_movable
 from . import keyed_pins
 from .input_clip import SettingValues, play_input_clips
@@ -179,19 +179,12 @@ def _make_keys(
     armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec], planting: PlantingOptions
 ) -> dict[bpy.types.Object, list[ChannelKeys]]:
     """Return one key for each channel that will be overwritten, by object."""
-    by_object: dict[bpy.types.Object, list[ChannelKeys]] = {armature_object: []}
-    frames = np.array([float(planting.frames[0])])
-
-    def add(anchor: Anchor, *props: str) -> None:
-        moved = channels_of(anchor)
-        by_object.setdefault(anchor.object, []).extend(
-            ChannelKeys(anchor.bone, prop, component, frames, np.array([value]))
-            for prop in props
-            for component, value in enumerate(getattr(moved, prop))
-        )
-
-    for control in [control for spec in chains.values() for control, _ in _find_controls(spec)]:
-        add(control, *channel_names(channels_of(control)))
+    controls = [control for spec in chains.values() for control, _ in _find_controls(spec)]
+    channels = {armature_object: list[Channel]()} | anchor_channels(controls)
     if planting.root:
-        add(Anchor(armature_object, planting.root), "location")
-    return by_object
+        channels[armature_object] += [Channel(planting.root, "location", i) for i in range(3)]
+    frames = np.array([float(planting.frames[0])])
+    return {
+        owner: [ChannelKeys(one, frames, np.array([one.value(owner)])) for one in chosen]
+        for owner, chosen in channels.items()
+    }

@@ -14,9 +14,9 @@ import numpy as np
 from ...core.algebra.arithmetic import Array
 from ...core.model.message import Message
 from ..keying.baking import key, never_moved, not_baked, select_frames
-from ..keying.keys import check_keyable, give_new_action
+from ..keying.keys import Channel, check_keyable, give_new_action
 from ..keying.playing import check_live, outcome_in, play_unchanged, preserve_frame
-from ..keying.written_channels import Channel, reader, written_channels
+from ..keying.written_channels import reader, written_channels
 from ..reading.refusals import Refused, RigError
 from ..reading.spec import ChainSpec
 from .clip_improvement import BakedClip

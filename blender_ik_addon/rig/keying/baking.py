@@ -9,12 +9,11 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..reading.animation import curves
+from ..reading.animation import curves, drivers
 from ..reading.refusals import RigError
-from .keys import ChannelKeys, write_keys
+from .keys import Channel, ChannelKeys, write_keys
 from .reduction import needed_keys
 from .renumbering import paths_of_chain
-from .written_channels import Channel
 
 
 def select_frames(frames: Iterable[int], step: int) -> list[list[int]]:
@@ -78,7 +77,7 @@ def key(
         keys: list[ChannelKeys] = []
         for (bone, prop), indices in columns.items():
             rows = needed_keys(frames, part[:, indices], prop, lengths[bone], tolerance)
-            keys += [ChannelKeys(*channels[i], frames[rows], part[rows, i]) for i in indices]
+            keys += [ChannelKeys(channels[i], frames[rows], part[rows, i]) for i in indices]
         write_keys(armature_object, keys, interpolation)
 
 
@@ -135,9 +134,8 @@ def _animating(
 ) -> list[bpy.types.FCurve]:
     """Return the keys and drivers of a chain's setting."""
     paths = [f"{path}.{setting}" for path in paths_of_chain(armature_object, index)]
-    data = armature_object.animation_data
-    animated = (*curves(armature_object), *(data.drivers if data is not None else ()))
-    return [curve for curve in animated if curve.data_path in paths]
+    animating = (*curves(armature_object), *drivers(armature_object))
+    return [curve for curve in animating if curve.data_path in paths]
 
 
 def _continuous(values: Array, channels: Sequence[Channel]) -> Array:

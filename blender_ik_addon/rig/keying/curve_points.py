@@ -18,6 +18,13 @@ def set_interpolation(curve: bpy.types.FCurve, frame: float, interpolation: Any)
     curve.update()
 
 
+def remove_points(curve: bpy.types.FCurve, first: float, last: float) -> None:
+    """Remove the keys from one frame to another; call ``curve.update`` afterwards."""
+    for point in reversed(curve.keyframe_points):
+        if first <= point.co.x <= last:
+            curve.keyframe_points.remove(point, fast=True)
+
+
 def split(curve: bpy.types.FCurve, frame: float) -> None:
     """Insert a key without changing what a curve plays; keep an existing key at the frame.
 

@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ..reading.animation import keyed_frames
+from ..reading.dependencies import Dependencies
 from ..reading.spec import ChainSpec
 from .frame_dependence import dependencies_of
 from .playing import preserve_frame
@@ -35,19 +36,21 @@ def frames_of(
         Frames in rising order, at most ``MAX_FRAMES``, evenly selected.
     """
     moved_by = dependencies_of(rig, chains)
-    names: dict[int, set[str]] = {rig.session_uid: set(bones)}
-    for uid, bone in moved_by.points:
-        names.setdefault(uid, set()).add(bone)
-    keyed: set[float] = set()
-    for owner in scene.objects:
-        if owner.session_uid in moved_by.owners:
-            keyed |= keyed_frames(owner, names.get(owner.session_uid, ()))
-            if owner.data is not None:
-                keyed |= keyed_frames(owner.data, ())
-    frames = sorted(keyed)
+    moved_by.points |= {(rig.session_uid, bone) for bone in bones}
+    frames = sorted(keys_moving(moved_by, scene.objects))
     if len(frames) <= MAX_FRAMES:
         return frames
     return [frames[i] for i in np.linspace(0, len(frames) - 1, MAX_FRAMES).astype(int)]
+
+
+def keys_moving(moved_by: Dependencies, objects: Iterable[bpy.types.Object]) -> set[float]:
+    """Return the frames at which objects on which things depend, and their data, have keys."""
+    keyed: set[float] = set()
+    for owner in objects:
+        if (uid := owner.session_uid) in moved_by.owners:
+            keyed |= keyed_frames(owner, {bone for other, bone in moved_by.points if other == uid})
+            keyed |= set() if owner.data is None else keyed_frames(owner.data, ())
+    return keyed
 
 
 def visit_frames(scene: bpy.types.Scene, frames: Sequence[float]) -> Iterator[float]:

@@ -9,32 +9,64 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..reading.animation import bags_of_action, bone_of_path, curves_of_action, held_actions
+from ..reading.animation import (
+    Address,
+    bags_of_action,
+    bone_of_path,
+    by_address,
+    curves,
+    drivers,
+    held_actions,
+)
 from ..reading.channels import Integers
 from ..reading.refusals import RigError
+from .curve_points import remove_points
 
 
-class ChannelKeys(NamedTuple):
-    """Keys of one channel.
+class Channel(NamedTuple):
+    """One channel of a pose bone or of an object.
 
     Attributes:
-        bone: Name of the pose bone; empty for the object itself.
+        bone: Name of the bone; empty for the object itself.
         prop: Property of the bone, for example ``rotation_quaternion``; any path of an object.
         component: Index within the property.
-        frames: Frames in rising order, shape (f,).
-        values: Values at the frames, shape (f,).
     """
 
     bone: str
     prop: str
-    component: int
+    component: int = 0
+
+    @property
+    def path(self) -> str:
+        """The data path from the object."""
+        prefix = f'pose.bones["{bpy.utils.escape_identifier(self.bone)}"].' if self.bone else ""
+        return prefix + self.prop
+
+    @property
+    def address(self) -> Address:
+        """The path with the component, as of F-curves."""
+        return self.path, self.component
+
+    def value(self, owner: bpy.types.Object) -> float:
+        """Return the present value of the channel of an object."""
+        value: Any = owner.path_resolve(self.path)
+        return float(value[self.component] if hasattr(value, "__len__") else value)
+
+
+class ChannelKeys(NamedTuple):
+    """Keys of one channel: frames in rising order and the values at them, shape (f,) each."""
+
+    channel: Channel
     frames: Array
     values: Array
 
 
-def path_of(bone: str, prop: str) -> str:
-    """Return the path to a property of a pose bone, or of the object if the name is empty."""
-    return f'pose.bones["{bpy.utils.escape_identifier(bone)}"].{prop}' if bone else prop
+def curves_of(
+    owner: bpy.types.Object, channels: Iterable[Channel]
+) -> dict[Channel, bpy.types.FCurve]:
+    """Return the F-curves of channels that have one."""
+    known = by_address(curves(owner))
+    return {channel: known[channel.address] for channel in channels if channel.address in known}
 
 
 def check_keyable(owner: bpy.types.Object, *, in_new_action: bool = False) -> None:
@@ -96,17 +128,17 @@ def write_keys(
     names = [interpolation] if isinstance(interpolation, str) else interpolation
     numbers = np.array([types[name].value for name in names], dtype=np.int32)
     bag = _bag(armature_object)
-    for channel in channels:
-        path = path_of(channel.bone, channel.prop)
-        curve = bag.fcurves.find(path, index=channel.component)
+    for channel, frames, values in channels:
+        path, index = channel.address
+        curve = bag.fcurves.find(path, index=index)
         if curve is None:
-            curve = bag.fcurves.new(path, index=channel.component)
+            curve = bag.fcurves.new(path, index=index)
             if channel.bone:
                 curve.group = bag.groups.get(channel.bone) or bag.groups.new(channel.bone)
         curve.mute = False
         for modifier in curve.modifiers:
             modifier.mute = True
-        _replace_points(curve, channel.frames, channel.values, numbers)
+        _replace_points(curve, frames, values, numbers)
 
 
 def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
@@ -118,7 +150,7 @@ def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
         owner: The original object.
         paths: Paths from the object to the items.
     """
-    actions, starts, data = list(held_actions(owner)), tuple(paths), owner.animation_data
+    actions, starts = list(held_actions(owner)), tuple(paths)
     for action, slot in actions:
         if slot is not None:
             is_exclusive = all(user == owner for user in slot.users())
@@ -129,9 +161,9 @@ def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
             for curve in list(bag.fcurves):
                 if curve.data_path.startswith(starts):
                     bag.fcurves.remove(curve)
-    for driver in list(data.drivers) if data is not None else ():
+    for driver in list(drivers(owner)):
         if driver.data_path.startswith(starts):
-            data.drivers.remove(driver)
+            owner.animation_data.drivers.remove(driver)
 
 
 def unplayed_actions(owner: bpy.types.Object, bones: Collection[str]) -> list[str]:
@@ -141,12 +173,10 @@ def unplayed_actions(owner: bpy.types.Object, bones: Collection[str]) -> list[st
     for action in bpy.data.actions:
         if action in played or action.users > action.use_fake_user:
             continue
-        curves = (
-            curve
-            for slot in getattr(action, "slots", (None,))
-            for curve in curves_of_action(action, slot)
-        )
-        if any((bone_of_path(curve.data_path) or ("",))[0] in bones for curve in curves):
+        slots = getattr(action, "slots", (None,))
+        bags = [bag for slot in slots for bag in bags_of_action(action, slot)]
+        paths = [bone_of_path(curve.data_path) for bag in bags for curve in bag.fcurves]
+        if any(path is not None and path[0] in bones for path in paths):
             names.append(action.name)
     return names
 
@@ -184,9 +214,7 @@ def _replace_points(
     curve: bpy.types.FCurve, frames: Array, values: Array, numbers: Integers
 ) -> None:
     points = curve.keyframe_points
-    for index in reversed(range(len(points))):
-        if frames[0] <= points[index].co.x <= frames[-1]:
-            points.remove(points[index], fast=True)
+    remove_points(curve, frames[0], frames[-1])
     # Inserting keys one by one would copy all of them each time.
     start = len(points)
     points.add(len(frames))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
 
 import bpy
 import numpy as np
 
-from ..reading.animation import curves, strip_curves
-from .keys import ChannelKeys, check_keyable, path_of, write_keys
+from ..reading.animation import by_address, strip_curves
+from .keys import Channel, ChannelKeys, check_keyable, curves_of, write_keys
 from .playing import live_disabled, preserve_frame
-from .unplayed_keys import Channels, curves_of, full_path
-from .written_channels import Channel
+from .unplayed_keys import Channels
 
 
 def key_played_frames(channels: Channels, last: int, scene: bpy.types.Scene) -> None:
@@ -44,7 +42,7 @@ def key_played_frames(channels: Channels, last: int, scene: bpy.types.Scene) -> 
         for frame in frames:
             scene.frame_set(frame)
             for owner, chosen in by_strips.items():
-                played[owner].append([value_of(owner, channel) for channel in chosen])
+                played[owner].append([channel.value(owner) for channel in chosen])
     for owner, chosen in by_strips.items():
         _write(owner, chosen, frames, np.array(played[owner]).T.tolist())
 
@@ -55,13 +53,13 @@ def _write(
     """Key channels at frames; the values are one list per channel."""
     times = np.array(frames, dtype=np.float64)
     rows = zip(channels, values, strict=True)
-    keys = [ChannelKeys(*channel, times, np.array(row)) for channel, row in rows]
+    keys = [ChannelKeys(channel, times, np.array(row)) for channel, row in rows]
     if keys:
         write_keys(owner, keys)
 
 
 def _modified(
-    owner: bpy.types.Object, channels: Iterable[Channel]
+    owner: bpy.types.Object, channels: Collection[Channel]
 ) -> dict[Channel, bpy.types.FCurve]:
     """Return the curves of channels with active modifiers."""
     return {
@@ -71,14 +69,7 @@ def _modified(
     }
 
 
-def _played_by_strips(owner: bpy.types.Object, channels: Iterable[Channel]) -> list[Channel]:
+def _played_by_strips(owner: bpy.types.Object, channels: Collection[Channel]) -> list[Channel]:
     """Return the channels that NLA strips play and the action does not."""
-    keyed = {(curve.data_path, curve.array_index) for curve in curves(owner)}
-    by_strips = {(curve.data_path, curve.array_index) for curve in strip_curves(owner)} - keyed
-    return [channel for channel in channels if full_path(channel) in by_strips]
-
-
-def value_of(owner: bpy.types.Object, channel: Channel) -> float:
-    """Return the present value of a channel of an object."""
-    value: Any = owner.path_resolve(path_of(channel.bone, channel.prop))
-    return float(value[channel.component] if hasattr(value, "__len__") else value)
+    by_strips, keyed = by_address(strip_curves(owner)), curves_of(owner, channels)
+    return [one for one in channels if one.address in by_strips and one not in keyed]

@@ -12,7 +12,7 @@ from typing import Any
 
 import bpy
 
-from ..reading.animation import animated_paths, bags_of_action, held_actions
+from ..reading.animation import animated_paths, bags_of_action, drivers, held_actions
 from ..reading.refusals import RigError
 
 NewIndices = Sequence[int | None]
@@ -45,9 +45,7 @@ class PathRewrite:
         self._removed: list[tuple[Any, Any]] = []
         self._readers: set[str] = set()
         self._add_keys(armature_object)
-        data = armature_object.animation_data
-        if data is not None:
-            self._add(data.drivers)
+        self._add(drivers(armature_object))
         users = bpy.data.user_map(subset=[armature_object])[armature_object]
         for user in users | {armature_object}:
             for block in (user, getattr(user, "node_tree", None)):
@@ -102,8 +100,7 @@ class PathRewrite:
 
     def _add_reading(self, armature_object: bpy.types.Object, block: Any, name: str) -> None:
         """Add paths that the drivers of a data-block read, except drivers of removed items."""
-        data = getattr(block, "animation_data", None)
-        for curve in data.drivers if data is not None else ():
+        for curve in drivers(block):
             if block == armature_object and self.after(curve.data_path) is None:
                 continue
             for target in _targets(curve, armature_object):

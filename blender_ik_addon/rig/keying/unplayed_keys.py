@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import bpy
 
 from ...core.model.message import Message
-from ..reading.animation import curves, split_bone_path
+from ..reading.animation import by_address, drivers, split_bone_path
 from ..reading.refusals import RigError
-from .keys import path_of
-from .written_channels import Channel
+from .keys import Channel, curves_of
 
 Channels = Mapping[bpy.types.Object, Collection[Channel]]
 """Channels to key, by original object; a channel without a bone is a setting, by its path."""
@@ -37,7 +36,7 @@ def check_curves(channels: Channels, *, may_be_locked: bool = False) -> None:
     flags = ("mute",) if may_be_locked else ("mute", "lock")
     for owner, chosen in channels.items():
         for channel, curve in curves_of(owner, chosen).items():
-            holder, _, prop = full_path(channel)[0].rpartition(".")
+            holder, _, prop = channel.path.rpartition(".")
             item: Any = owner.path_resolve(holder) if holder else owner
             for flag in flags:
                 if getattr(curve, flag) or getattr(curve.group, flag, False):
@@ -52,26 +51,10 @@ def check_undriven(channels: Channels) -> None:
         RigError: The message names the object or the bone, and says what to do next.
     """
     for owner, chosen in channels.items():
-        data = owner.animation_data
-        drivers = () if data is None else data.drivers
-        driven = {(curve.data_path, curve.array_index) for curve in drivers if not curve.mute}
-        for path in map(full_path, chosen):
-            if path in driven:
+        driven = by_address(curve for curve in drivers(owner) if not curve.mute)
+        for channel in chosen:
+            if channel.address in driven:
                 raise RigError(
                     "A driver moves '{name}', and it always wins: remove it first.",
-                    name=split_bone_path(path[0])[0] or owner.name,
+                    name=split_bone_path(channel.path)[0] or owner.name,
                 )
-
-
-def curves_of(
-    owner: bpy.types.Object, channels: Iterable[Channel]
-) -> dict[Channel, bpy.types.FCurve]:
-    """Return the curves of channels that have one."""
-    known = {(curve.data_path, curve.array_index): curve for curve in curves(owner)}
-    paths = {channel: full_path(channel) for channel in channels}
-    return {channel: known[path] for channel, path in paths.items() if path in known}
-
-
-def full_path(channel: Channel) -> tuple[str, int]:
-    """Return the path of a channel from its object, and its component."""
-    return path_of(channel.bone, channel.prop), channel.component

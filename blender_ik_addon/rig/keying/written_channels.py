@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -22,20 +21,7 @@ from ..reading.channels import (
     read_pose,
 )
 from ..reading.spec import ChainSpec
-
-
-class Channel(NamedTuple):
-    """One channel of a pose bone.
-
-    Attributes:
-        bone: Name of the bone.
-        prop: Property of the bone, for example ``rotation_quaternion``.
-        component: Index within the property.
-    """
-
-    bone: str
-    prop: str
-    component: int
+from .keys import Channel
 
 
 def written_channels(

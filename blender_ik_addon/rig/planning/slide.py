@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from ...core.algebra.arithmetic import Array, Flags, Indices
-from ..reading.animation import driven_paths
+from ..reading.animation import driven_bones
 from ..reading.batch_record import BatchRecord
 from ..reading.bone_joints import BoneJoints
 from ..reading.channels import read_flags
@@ -148,7 +148,7 @@ def check_drivers(chain: PlannedChain, joints: BoneJoints) -> None:
     assert joints.slides is not None
     pairs = zip(chain.plan.names, joints.slides.any(axis=1), strict=True)
     names = {name for name, slides in pairs if slides}
-    driven = names & {name for name, prop in driven_paths(chain.object) if prop == "location"}
+    driven = names & driven_bones(chain.object, "location")
     if driven:
         raise RigError(
             "Bone '{driven}' has a driver on its location, which always wins: remove the driver, or"

@@ -8,7 +8,7 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ..reading.animation import driven_paths
+from ..reading.animation import driven_bones
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
@@ -52,7 +52,7 @@ def _check_body(chain: PlannedChain) -> None:
             " Root.",
             name=name,
         )
-    if (name, "location") in driven_paths(chain.object):
+    if name in driven_bones(chain.object, "location"):
         raise RigError(
             "Bone '{name}' has a driver on its location, which always wins: remove the driver, or"
             " choose another Root.",
@@ -87,7 +87,7 @@ def _check_dragged(chain: PlannedChain) -> None:
                 "The location of bone '{name}' is locked, so it cannot be dragged: unlock it.",
                 name=name,
             )
-    if (name, "location") in driven_paths(chain.object):
+    if name in driven_bones(chain.object, "location"):
         raise RigError(
             "Bone '{name}' has a driver on its location, which always wins: remove the driver, or"
             " choose another solver.",

@@ -14,6 +14,9 @@ from ...core.algebra.arithmetic import Array
 from .anchors import SPACE
 from .channels import CHANNEL_SIZES, PROPERTY_SIZES, Integers, property_of_mode, read_floats
 
+Address = tuple[str, int]
+"""What an F-curve or a driver animates: the data path from its ID, and the array index."""
+
 # Blender merges keys nearer to each other than this, in frames.
 SAME_FRAME = 0.01
 # Names inside the brackets have quotes and backslashes escaped by a backslash.
@@ -46,19 +49,28 @@ def split_bone_path(path: str) -> tuple[str, str]:
     return ("", "") if match is None else (bpy.utils.unescape_identifier(match[1]), match[2])
 
 
-def curves(owner: bpy.types.ID) -> Iterable[bpy.types.FCurve]:
+def curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
     """Return the F-curves of an ID's active action."""
-    data = owner.animation_data
-    if data is None or data.action is None:
-        return ()
-    return curves_of_action(data.action, getattr(data, "action_slot", None))
+    return _played_curves(owner.animation_data)
 
 
-def curves_of_action(
-    action: bpy.types.Action, slot: bpy.types.ActionSlot | None
-) -> Iterable[bpy.types.FCurve]:
-    """Return the F-curves of an action, for one slot if actions have slots (4.4 on)."""
-    return [curve for bag in bags_of_action(action, slot) for curve in bag.fcurves]
+def drivers(owner: bpy.types.ID | None) -> Sequence[bpy.types.FCurve]:
+    """Return the drivers of an ID, muted or not; none for data that cannot have any."""
+    data = getattr(owner, "animation_data", None)
+    return () if data is None else data.drivers
+
+
+def by_address(animating: Iterable[bpy.types.FCurve]) -> dict[Address, bpy.types.FCurve]:
+    """Return F-curves or drivers by what they animate."""
+    return {(curve.data_path, curve.array_index): curve for curve in animating}
+
+
+def _played_curves(holder: Any) -> list[bpy.types.FCurve]:
+    """Return the F-curves of the action that animation data or an NLA strip holds, if any."""
+    if holder is None or holder.action is None:
+        return []
+    bags = bags_of_action(holder.action, getattr(holder, "action_slot", None))
+    return [curve for bag in bags for curve in bag.fcurves]
 
 
 def bags_of_action(action: bpy.types.Action, slot: bpy.types.ActionSlot | None) -> list[Any]:
@@ -156,16 +168,13 @@ def nla_settings(owner: bpy.types.ID) -> NlaSettings:
 def strip_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
     """Yield the F-curves that NLA strips of an ID play, and those of the strips themselves."""
     for strip in strips(owner):
-        if strip.action is not None:
-            yield from curves_of_action(strip.action, getattr(strip, "action_slot", None))
-        yield from strip.fcurves
+        yield from (*_played_curves(strip), *strip.fcurves)
 
 
-def driven_paths(owner: bpy.types.ID) -> set[tuple[str, str]]:
-    """Return bone and property of every driver on a pose channel."""
-    data = owner.animation_data
-    paths = (bone_of_path(curve.data_path) for curve in (data.drivers if data else ()))
-    return {path for path in paths if path is not None}
+def driven_bones(owner: bpy.types.ID, channels: str) -> set[str]:
+    """Return the names of bones with drivers on channels: "rotation", "location" or "scale"."""
+    paths = [bone_of_path(curve.data_path) for curve in drivers(owner)]
+    return {path[0] for path in paths if path is not None and path[1].startswith(channels)}
 
 
 def may_read_poses(owner: bpy.types.Object) -> bool:
@@ -174,16 +183,11 @@ def may_read_poses(owner: bpy.types.Object) -> bool:
     No pose changes these; Foot Roll and most switches of rigs are such drivers.
     """
     ids = owner, owner.data
-    drivers = [
-        curve.driver
-        for owned in ids
-        if owned.animation_data is not None
-        for curve in owned.animation_data.drivers
-    ]
-    is_python = any(one.type == "SCRIPTED" and not one.is_simple_expression for one in drivers)
+    found = [curve.driver for owned in ids for curve in drivers(owned)]
+    is_python = any(one.type == "SCRIPTED" and not one.is_simple_expression for one in found)
     return is_python or any(
         variable.type != "SINGLE_PROP" or source.id not in ids or source.data_path[-2:] != '"]'
-        for driver in drivers
+        for driver in found
         for variable in driver.variables
         for source in variable.targets
     )
@@ -191,19 +195,15 @@ def may_read_poses(owner: bpy.types.Object) -> bool:
 
 def driven_axes(owner: bpy.types.ID, path: str) -> set[int]:
     """Return the axes of a setting with drivers, by its data path; 0 for a setting without axes."""
-    data = owner.animation_data
-    drivers = data.drivers if data is not None else ()
-    return {curve.array_index for curve in drivers if curve.data_path == path}
+    return {curve.array_index for curve in drivers(owner) if curve.data_path == path}
 
 
-def animated_paths(owner: bpy.types.ID) -> set[tuple[str, int]]:
+def animated_paths(owner: bpy.types.ID) -> set[Address]:
     """Return data path and array index of every channel that action, NLA and drivers animate."""
     # Some kinds of data cannot be animated.
-    data = getattr(owner, "animation_data", None)
-    if data is None:
+    if getattr(owner, "animation_data", None) is None:
         return set()
-    all_curves = [*curves(owner), *data.drivers, *strip_curves(owner)]
-    return {(curve.data_path, curve.array_index) for curve in all_curves}
+    return set(by_address([*curves(owner), *drivers(owner), *strip_curves(owner)]))
 
 
 def rotation_keys(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:
@@ -232,12 +232,10 @@ def keyed_frames(owner: bpy.types.ID, bones: Collection[str]) -> set[float]:
     frames = _frames_of(curves(owner), bones)
     for strip in strips(owner):
         frames |= {strip.frame_start, strip.frame_end} | _frames_of(strip.fcurves, ())
-        if strip.action is not None:
-            keyed = curves_of_action(strip.action, getattr(strip, "action_slot", None))
-            for frame in _frames_of(keyed, bones):
-                scene_frame = strip.frame_start + (frame - strip.action_frame_start) * strip.scale
-                if strip.frame_start < scene_frame < strip.frame_end:
-                    frames.add(scene_frame)
+        for frame in _frames_of(_played_curves(strip), bones):
+            scene_frame = strip.frame_start + (frame - strip.action_frame_start) * strip.scale
+            if strip.frame_start < scene_frame < strip.frame_end:
+                frames.add(scene_frame)
     return frames
 
 

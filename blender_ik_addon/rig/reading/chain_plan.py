@@ -16,7 +16,7 @@ from ...core.algebra.twist_spread import Segment
 from ...core.kinematics.bend_plane import bend_side
 from ...core.model.message import Message
 from .anchors import SPACE, space_of
-from .animation import driven_paths
+from .animation import driven_bones
 from .channels import read_matrices
 from .dependencies import Dependencies, MovedBy, OwnAnchor, OwnAnchorError, Point
 from .refusals import RigError, library_problem
@@ -324,43 +324,39 @@ def check(
     return moved_by.freeze()
 
 
+_DRIVEN_HELPER = (
+    "Bone '{driven}' has a driver on its rotation, which always wins: remove the driver, or switch"
+    " Twist Spread off."
+)
+_DRIVEN_BODY = (
+    "Bone '{driven}' of the body has a driver on its rotation, which always wins: remove the"
+    " driver, or switch Whole Body off."
+)
+_DRIVEN_LIMB = (
+    "Bone '{driven}' has a driver on its rotation, which always wins: remove the driver or end the"
+    " chain before that bone."
+)
+_DRIVEN_SCALE = (
+    "Bone '{driven}' has a driver on its scale, which always wins: remove the driver, or switch"
+    " Stretch off."
+)
+
+
 def _check_drivers(
     armature_object: bpy.types.Object, plan: ChainPlan, *, use_stretch: bool
 ) -> None:
-    paths = driven_paths(armature_object)
-    limb, helpers, carrying = (
-        {plan.skeleton.names[bone] for bone in bones}
-        for bones in np.split(plan.written, [plan.tip_row + 1, len(plan.limb)])
+    turned, names = driven_bones(armature_object, "rotation"), plan.names
+    scaled = driven_bones(armature_object, "scale") if use_stretch else set[str]()
+    limb, body = plan.tip_row + 1, len(plan.limb)
+    checks = (
+        (names[limb:body], turned, _DRIVEN_HELPER),
+        (names[body:], turned, _DRIVEN_BODY),
+        (names[:limb], turned, _DRIVEN_LIMB),
+        (names, scaled, _DRIVEN_SCALE),
     )
-    names, turned = (
-        limb | helpers | carrying,
-        {name for name, prop in paths if prop.startswith("rotation")},
-    )
-    if driven := helpers & turned:
-        raise RigError(
-            "Bone '{driven}' has a driver on its rotation, which always wins: remove the driver, or"
-            " switch Twist Spread off.",
-            driven=min(driven),
-        )
-    if driven := carrying & turned:
-        raise RigError(
-            "Bone '{driven}' of the body has a driver on its rotation, which always wins: remove"
-            " the driver, or switch Whole Body off.",
-            driven=min(driven),
-        )
-    if driven := limb & turned:
-        raise RigError(
-            "Bone '{driven}' has a driver on its rotation, which always wins: remove the driver or"
-            " end the chain before that bone.",
-            driven=min(driven),
-        )
-    driven = names & {name for name, prop in paths if prop == "scale"}
-    if driven and use_stretch:
-        raise RigError(
-            "Bone '{driven}' has a driver on its scale, which always wins: remove the driver, or"
-            " switch Stretch off.",
-            driven=min(driven),
-        )
+    for bones, driven, text in checks:
+        if found := driven.intersection(bones):
+            raise RigError(text, driven=min(found))
 
 
 def _check_anchor(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import bpy
 
-from .animation import split_bone_path
+from .animation import drivers, split_bone_path
 from .channels import CHANNEL_SIZES
 from .refusals import RigError
 from .spec import Anchor
@@ -269,8 +269,8 @@ class Dependencies:
 
         Those of chains have the name ``SETTINGS``, and those of the object itself an empty name.
         """
-        drivers = self._find_drivers(owner)
-        for curve in [curve for name in names for curve in drivers.pop(name, ())]:
+        found = self._find_drivers(owner)
+        for curve in [curve for name in names for curve in found.pop(name, ())]:
             self.has_constraints = True
             self.owners.add(owner.session_uid)
             for variable in curve.driver.variables if not curve.mute else ():
@@ -283,8 +283,8 @@ class Dependencies:
     def _add_property(self, owner: bpy.types.ID, path: str) -> None:
         """Add what moves a property that a driver reads."""
         if not isinstance(owner, bpy.types.Object):
-            drivers = self._find_drivers(owner)
-            self._add_drivers(owner, [name for name in drivers if path.startswith(name)])
+            names = [name for name in self._find_drivers(owner) if path.startswith(name)]
+            self._add_drivers(owner, names)
             return
         bone, name = split_bone_path(path)
         self._add_object(owner, bone if name in PLACES else "")
@@ -298,22 +298,21 @@ class Dependencies:
         """Return the drivers that are not added yet, by the names of ``_add_drivers``."""
         uid = owner.session_uid
         if uid not in self._drivers:
-            drivers = self._drivers[uid] = {}
-            data = getattr(owner, "animation_data", None) if self.use_drivers else None
+            found = self._drivers[uid] = {}
             is_object = isinstance(owner, bpy.types.Object)
-            for curve in data.drivers if data is not None else ():
+            for curve in drivers(owner) if self.use_drivers else ():
                 path = curve.data_path
                 name = split_bone_path(path)[0] if is_object else path
                 if is_object and path.startswith(SETTINGS):
                     name = SETTINGS
-                drivers.setdefault(name, []).append(curve)
+                found.setdefault(name, []).append(curve)
         return self._drivers[uid]
 
 
 def points_of_settings(armature_object: bpy.types.Object) -> set[Point]:
     """Return the bones that drive settings of an object's chains."""
-    relations, data = Dependencies(), armature_object.animation_data
-    if data is not None and data.drivers:
+    relations = Dependencies()
+    if drivers(armature_object):
         relations.add_settings(armature_object)
     return relations.points
 

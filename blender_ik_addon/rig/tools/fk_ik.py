@@ -15,8 +15,8 @@ from ..controls.control_spaces import label, move_to, rotation_property
 from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
 from ..keying.curve_points import set_interpolation, split
-from ..keying.keys import ChannelKeys, path_of, write_keys
-from ..keying.written_channels import Channel, reader, written_channels
+from ..keying.keys import Channel, ChannelKeys, curves_of, write_keys
+from ..keying.written_channels import reader, written_channels
 from ..reading.animation import curves
 from ..reading.channels import MODE_NUMBERS, converted
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
@@ -172,9 +172,8 @@ def key_anchors(anchors: Iterable[Anchor], frame: float, interpolation: str = ""
 
     An empty interpolation is that of the preceding keys.
     """
-    for anchor in anchors:
-        for prop in channel_names(channels_of(anchor)):
-            _insert(anchor, prop, -1, frame, interpolation)
+    for owner, channels in anchor_channels(anchors).items():
+        _insert(owner, channels, frame, interpolation)
 
 
 def key_as_played(anchors: Iterable[Anchor], frame: int, interpolation: str) -> None:
@@ -182,26 +181,23 @@ def key_as_played(anchors: Iterable[Anchor], frame: int, interpolation: str) -> 
 
     Later keys then change nothing up to that frame. The interpolation is for channels without keys.
     """
-    for anchor in anchors:
-        owner = channels_of(anchor)
-        known = {(curve.data_path, curve.array_index): curve for curve in curves(anchor.object)}
-        for prop in channel_names(owner):
-            for component in range(len(getattr(owner, prop))):
-                curve = known.get((owner.path_from_id(prop), component))
-                if curve is None:
-                    _insert(anchor, prop, component, frame, interpolation)
-                else:
-                    split(curve, frame)
+    for owner, channels in anchor_channels(anchors).items():
+        known = curves_of(owner, channels)
+        for curve in known.values():
+            split(curve, frame)
+        missing = [channel for channel in channels if channel not in known]
+        _insert(owner, missing, frame, interpolation)
 
 
-def _insert(anchor: Anchor, prop: str, component: int, frame: float, interpolation: str) -> None:
-    """Key the present value of a property: one component of it, or all with -1."""
-    owner = channels_of(anchor)
-    path, group = owner.path_from_id(prop), anchor.bone or "Object Transforms"
-    owner.keyframe_insert(prop, index=component, frame=frame, group=group)
-    for curve in curves(anchor.object) if interpolation else ():
-        if curve.data_path == path and component in (-1, curve.array_index):
-            set_interpolation(curve, frame, interpolation)
+def _insert(
+    owner: bpy.types.Object, channels: Sequence[Channel], frame: float, interpolation: str
+) -> None:
+    """Key the present values of channels."""
+    for channel in channels:
+        group = channel.bone or "Object Transforms"
+        owner.keyframe_insert(channel.path, index=channel.component, frame=frame, group=group)
+    for curve in curves_of(owner, channels).values() if interpolation else ():
+        set_interpolation(curve, frame, interpolation)
 
 
 def anchor_channels(anchors: Iterable[Anchor]) -> dict[bpy.types.Object, list[Channel]]:
@@ -238,12 +234,12 @@ def key_switch(
     """
     stored = {bone.name: bone for spec in specs for bone in spec.stored_pose}
     bones = armature_object.pose.bones
-    known = {(curve.data_path, curve.array_index): curve for curve in curves(armature_object)}
     channels = written_channels(armature_object, specs)
+    known = curves_of(armature_object, channels)
     added, frames = [], np.array([frame - 1.0, frame])
     for channel, value in zip(channels, reader(armature_object, channels)().tolist(), strict=True):
         name, prop, component = channel
-        curve = known.get((path_of(name, prop), component))
+        curve = known.get(channel)
         if curve is not None:
             split(curve, frame - 1)
             curve.keyframe_points.insert(frame, value, options={"FAST"})
@@ -252,7 +248,7 @@ def key_switch(
         stored_values = _stored_values(stored.get(name), prop, bones[name].rotation_mode)
         before = stored_values[component] if component < len(stored_values) else value
         values = np.array([before, value])
-        added.append(ChannelKeys(name, prop, component, frames, values))
+        added.append(ChannelKeys(channel, frames, values))
     write_keys(armature_object, added, interpolation)
 
 

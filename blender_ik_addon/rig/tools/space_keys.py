@@ -22,14 +22,14 @@ from ..controls.control_spaces import (
     total_effect,
     unconstrained,
 )
-from ..keying.curve_points import set_interpolation
-from ..keying.keys import check_keyable, remove_animation
+from ..keying.curve_points import remove_points, set_interpolation
+from ..keying.keyed_frames import keys_moving
+from ..keying.keys import Channel, check_keyable, remove_animation
 from ..keying.played_keys import key_played_frames
 from ..keying.playing import check_shown, preserve_frame
 from ..keying.unplayed_keys import check_curves, check_undriven
-from ..keying.written_channels import Channel
 from ..reading.anchors import space_of
-from ..reading.animation import curves, keyed_frames
+from ..reading.animation import curves
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
 from ..reading.world import channels_of
@@ -67,7 +67,7 @@ def key_space(
         check_shown(scene, control.object, frames)
     channels = anchor_channels([control])
     paths = (constraint.path_from_id("influence") for constraint in constraints_of(control))
-    influences = [Channel("", path, 0) for path in paths]
+    influences = [Channel("", path) for path in paths]
     keyed = {control.object: channels[control.object] + influences}
     check_curves(keyed)
     check_undriven(keyed)
@@ -169,12 +169,9 @@ def _remove_spaces(control: Anchor, deleted: Collection[Anchor]) -> None:
 
 def _moving_frames(control: Anchor) -> range:
     """Return all frames from the first to the last key of whatever moves a control."""
-    moved_by, keyed = Dependencies(), set()
+    moved_by = Dependencies()
     moved_by.add_anchor(control)
-    for owner in bpy.data.objects:
-        if owner.session_uid in moved_by.owners:
-            bones = {name for uid, name in moved_by.points if uid == owner.session_uid}
-            keyed |= keyed_frames(owner, bones)
+    keyed = keys_moving(moved_by, bpy.data.objects)
     return range(math.floor(min(keyed)), math.ceil(max(keyed)) + 1) if keyed else range(0)
 
 
@@ -199,9 +196,7 @@ def _curves(control: Anchor) -> list[bpy.types.FCurve]:
 def _remove_keys(control: Anchor, frames: Sequence[int]) -> None:
     """Remove the keys of a control in a range of frames: they are relative to the former space."""
     for curve in _curves(control):
-        for point in reversed(curve.keyframe_points):
-            if frames[0] <= point.co.x <= frames[-1]:
-                curve.keyframe_points.remove(point, fast=True)
+        remove_points(curve, frames[0], frames[-1])
         curve.update()
 
 
