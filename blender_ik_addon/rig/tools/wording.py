@@ -125,18 +125,13 @@ def _failure_in_words(outcome: Outcome, gap: str) -> Message:
     if status is not Status.ITERATIONS_USED_UP and outcome.why.has_locked_joints:
         return Message("Held back by locked joints, {gap} left", gap=gap)
     if is_cut_off:
-        iterations = _iterations(outcome)
-        if options.solver is Solver.NEWTON:
-            return Message(
-                "Stopped {gap} short after {iterations}: raise Iterations",
-                gap=gap,
-                iterations=iterations,
+        text = "Stopped {gap} short after {iterations}: raise Iterations"
+        if options.solver is not Solver.NEWTON:
+            text = (
+                "Stopped {gap} short after {iterations}: raise Iterations or choose the solver"
+                " Newton"
             )
-        return Message(
-            "Stopped {gap} short after {iterations}: raise Iterations or choose the solver Newton",
-            gap=gap,
-            iterations=iterations,
-        )
+        return Message(text, gap=gap, iterations=_iterations(outcome))
     return Message("Stopped {gap} short: no nearer pose was found", gap=gap)
 
 
@@ -160,14 +155,12 @@ def _pinned_in_words(outcome: Outcome, gap: str) -> Message:
 
 def _bare_in_words(outcome: Outcome, gap: str, *, is_cut_off: bool) -> Message:
     """Return why FABRIK or CCD without a finish stops short; Newton would reach the target."""
-    text = Message("{gap} left because Finish with Newton is off: switch it on", gap=gap)
+    template = "{gap} left because Finish with Newton is off: switch it on"
     if is_cut_off:
-        text = Message(
-            "Stopped {gap} short after {outcome}: switch Finish with Newton on, or raise"
-            " Iterations",
-            gap=gap,
-            outcome=_iterations(outcome),
+        template = (
+            "Stopped {gap} short after {outcome}: switch Finish with Newton on, or raise Iterations"
         )
+    text = Message(template, gap=gap, outcome=_iterations(outcome))
     # A joint at its limit need not be the reason: a solve that stops short may be at harmless ones.
     if not outcome.held_by:
         return text
@@ -177,22 +170,17 @@ def _bare_in_words(outcome: Outcome, gap: str, *, is_cut_off: bool) -> Message:
 
 def _tip_in_words(outcome: Outcome) -> Message:
     """Return by which angle the tip is off the target's rotation, and why."""
-    first = Message("the position comes first")
+    first = "the position comes first"
     if outcome.why.is_tip_beyond:
-        first = Message("its own joint limits it")
+        first = "its own joint limits it"
     elif outcome.why.is_at_limits or outcome.why.has_locked_joints:
-        first = Message("position and joints come first")
+        first = "position and joints come first"
     degrees = f"{math.degrees(outcome.tip_gap):.1f}"
-    angle = (
-        Message("{degrees} degrees", degrees=degrees) if degrees != "1.0" else Message("1 degree")
-    )
-    return Message(
-        "the rotation differs from the target's by {angle}, because {first}",
-        angle=angle,
-        first=first,
-    )
+    angle = Message("{degrees} degrees" if degrees != "1.0" else "1 degree", degrees=degrees)
+    text = "the rotation differs from the target's by {angle}, because {first}"
+    return Message(text, angle=angle, first=Message(first))
 
 
 def _iterations(outcome: Outcome) -> Message:
     count = outcome.iterations
-    return Message("{count} iterations", count=count) if count != 1 else Message("1 iteration")
+    return Message("{count} iterations" if count != 1 else "1 iteration", count=count)
