@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import bpy
 import numpy as np
 
 from ...core.algebra import rotation
@@ -16,7 +15,6 @@ from ...core.model.message import Message
 from ..frames.bone_channels import BoneChannels, rotation_channels
 from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
-from ..reading.spec import ChainSpec
 from ..trees.driven import Driven
 from .clip_bones import ClipBones
 from .frame_records import Notes, Recorder
@@ -40,8 +38,13 @@ OF_BODY = Message("it belongs to a whole body")
 
 
 @dataclass(eq=False)
-class _ClipGroup:
-    """The chains that are improved together: one, or those of a tree."""
+class ClipGroup:
+    """The chains that are improved together: one, or those of a tree.
+
+    Attributes:
+        why: Reason why they are baked frame by frame; None if they are not.
+        jumps: Rows of frames that no path reaches without a jump.
+    """
 
     driven: Driven
     chains: tuple[int, ...]
@@ -72,20 +75,13 @@ class _ClipGroup:
 class BakedClip:
     """The chosen chains of one armature object in the frames that were played."""
 
-    def __init__(
-        self,
-        armature_object: bpy.types.Object,
-        chains: Mapping[int, ChainSpec],
-        recorder: Recorder,
-        notes: Notes,
-    ) -> None:
-        """Take the original object, the settings of its chains, and their records."""
+    def __init__(self, recorder: Recorder, notes: Notes) -> None:
+        """Take the recorder of the chains, and its records or those of another one."""
         self._skeleton, self._bones, self._notes = recorder.skeleton, recorder.bones, notes
-        self._pose = read_pose(armature_object)
-        self._modes = self._pose.modes[self._bones]
+        self._pose = read_pose(recorder.object)
         self._clip_bones = self._new_clip_bones()
-        self._groups = self._find_groups(tuple(chains), recorder.driven)
-        self._exclude_groups(armature_object, chains)
+        self._groups = self._find_groups(tuple(recorder.chains), recorder.driven)
+        self._exclude_groups(recorder)
 
     def improve(self, smoothness: float) -> Generator[None, None, None]:
         """Remove jumps and shaking that no goal demands; each step improves one chain."""
@@ -108,47 +104,40 @@ class BakedClip:
             channels[:, rows] = np.where(is_moved[:, None, None], new, channels[:, rows])
         return channels
 
-    def jumps(self) -> dict[int, Indices]:
-        """Return the rows of frames that no path reaches without a jump, by chain."""
-        return {chain: group.jumps for group in self._groups for chain in group.chains}
-
-    def reasons(self) -> dict[int, Message]:
-        """Return the reasons why chains are baked frame by frame, by chain."""
-        return {chain: group.why for group in self._groups for chain in group.chains if group.why}
+    def find(self, chain: int) -> ClipGroup | None:
+        """Return the group of a chain; None for one that was never solved."""
+        return next((group for group in self._groups if chain in group.chains), None)
 
     def _new_clip_bones(self) -> ClipBones:
-        return ClipBones(self._skeleton, self._bones, self._modes, self._notes)
+        modes = self._pose.modes[self._bones]
+        return ClipBones(self._skeleton, self._bones, modes, self._notes)
 
-    def _find_groups(self, chains: Sequence[int], driven: Mapping[int, Driven]) -> list[_ClipGroup]:
+    def _find_groups(self, chains: Sequence[int], driven: Mapping[int, Driven]) -> list[ClipGroup]:
         """Return the chains and trees, those above first."""
-        groups: list[_ClipGroup] = []
+        groups: list[ClipGroup] = []
         unique = {id(chain): chain for chain in driven.values()}
         for group_driven in unique.values():
             indices = {chain.index for chain in group_driven.live_chains}
             members = tuple(index for index in chains if index in indices)
             columns = [chains.index(index) for index in members]
             is_fixed = ~self._notes.is_movable[:, columns].all(axis=1)
-            groups.append(_ClipGroup(group_driven, members, is_fixed))
+            groups.append(ClipGroup(group_driven, members, is_fixed))
             if group_driven.hanging.floats:
                 # A clip meets its goals by turns alone, and a body also moves its root.
                 groups[-1].exclude(OF_BODY)
             if len(members) < len(indices):
                 groups[-1].exclude(HAS_OTHERS)
-        return sorted(groups, key=lambda group: self._depth(group.driven))
+        ancestors = self._skeleton.ancestors
+        return sorted(groups, key=lambda group: len(ancestors(int(group.driven.bones[0]))))
 
-    def _depth(self, driven: Driven) -> int:
-        return len(self._skeleton.ancestors(int(driven.bones[0])))
-
-    def _exclude_groups(
-        self, armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec]
-    ) -> None:
+    def _exclude_groups(self, recorder: Recorder) -> None:
         """Exclude groups that cannot be improved, and find the goals of the rest."""
         followed = Dependencies()
-        for spec in chains.values():
+        for spec in recorder.chains.values():
             for anchor in (spec.target, spec.pole):
                 if anchor is not None:
                     followed.add_anchor(anchor)
-        names, uid = self._skeleton.names, armature_object.session_uid
+        names, uid = self._skeleton.names, recorder.object.session_uid
         for group in self._groups:
             driven = group.driven
             if any(spec.depends_on_time for spec in driven.specs):
@@ -160,7 +149,7 @@ class BakedClip:
             if not group.why:
                 self._find_goals(group)
 
-    def _find_goals(self, group: _ClipGroup) -> None:
+    def _find_goals(self, group: ClipGroup) -> None:
         driven, pose, rows = group.driven, self._pose, self._clip_bones.rows(group.driven.bones)
         group.read(self._notes.channels[:, rows], self._notes.start[:, rows])
         locked, count = None, len(group.channels_before)
@@ -184,7 +173,7 @@ class BakedClip:
         else:
             group.goals = goals
 
-    def _find_below(self, group: _ClipGroup) -> list[_ClipGroup]:
+    def _find_below(self, group: ClipGroup) -> list[ClipGroup]:
         """Return the groups whose roots are below bones of a group."""
         members = set(group.driven.bones.tolist())
         return [
@@ -222,7 +211,7 @@ class BakedClip:
                     other.is_fixed = other.is_fixed | is_needed_at
         return is_needed
 
-    def _improve_group(self, group: _ClipGroup, smoothness: float) -> Flags:
+    def _improve_group(self, group: ClipGroup, smoothness: float) -> Flags:
         """Improve a group; return the frames in which groups above it must keep their poses."""
         driven, is_missed = group.driven, np.zeros_like(group.is_fixed)
         if group.goals is None:

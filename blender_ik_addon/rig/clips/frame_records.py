@@ -50,6 +50,8 @@ class Recorder:
     """A recorder of the chains of one armature object, frame by frame.
 
     Attributes:
+        object: The original armature object.
+        chains: Settings of its chains, by index.
         bones: Indices of the recorded bones, parents before children.
     """
 
@@ -59,8 +61,8 @@ class Recorder:
         armature_object: bpy.types.Object,
         chains: Mapping[int, ChainSpec],
     ) -> None:
-        """Take the original armature object, and its chains by index."""
-        self._scene, self._object, self._chains = scene, armature_object, chains
+        """Take the played scene, the original armature object, and its chains."""
+        self._scene, self.object, self.chains = scene, armature_object, chains
         self.skeleton = skeleton_of(armature_object)
         self.bones = find_recorded_bones(self.skeleton, chains.values())
         self._row_of = {bone: row for row, bone in enumerate(self.bones.tolist())}
@@ -70,11 +72,11 @@ class Recorder:
     def note(self) -> None:
         """Record the present pose."""
         layers = self._scene.view_layers
-        evaluated = (self._object.evaluated_get(layer.depsgraph) for layer in layers)
+        evaluated = (self.object.evaluated_get(layer.depsgraph) for layer in layers)
         # A chain of the object is solved, so one view layer has evaluated it.
         pose = read_pose(next(candidate for candidate in evaluated if candidate.is_evaluated))
         start = pose.channels[self.bones].copy()
-        is_movable = [self._record_chain(index, start) for index in self._chains]
+        is_movable = [self._record_chain(index, start) for index in self.chains]
         self._frames.append(
             Notes(
                 matrices=pose.matrices[None, self.bones].astype(np.float32),
@@ -88,8 +90,8 @@ class Recorder:
 
     def learn(self) -> None:
         """Record the driven bones of chains, to improve a clip that was recorded elsewhere."""
-        for index in self._chains:
-            driven = live.memory.driven_in(self._scene, (self._object.session_uid, index))
+        for index in self.chains:
+            driven = live.memory.driven_in(self._scene, (self.object.session_uid, index))
             if driven is not None:
                 self.driven.setdefault(index, driven)
 
@@ -99,8 +101,8 @@ class Recorder:
 
     def _record_chain(self, index: int, start: Channels) -> bool:
         """Record the start channels of a chain; return whether it may have another pose."""
-        outcome = outcome_in(self._scene, self._object, index)
-        driven = live.memory.driven_in(self._scene, (self._object.session_uid, index))
+        outcome = outcome_in(self._scene, self.object, index)
+        driven = live.memory.driven_in(self._scene, (self.object.session_uid, index))
         if driven is None or not isinstance(outcome, Outcome):
             return False
         self.driven.setdefault(index, driven)

@@ -39,16 +39,13 @@ class ClipBake(Recorder):
         chains: Mapping[int, ChainSpec],
         smoothness: float,
     ) -> None:
-        """Take the played scene, the original object, and its chains by index.
-
-        Smoothness is from 0, which changes only frames around jumps, to 1.
-        """
+        """Take what a recorder takes; 0 smooths only frames around jumps, and 1 the most."""
         super().__init__(scene, armature_object, chains)
         self._smoothness = smoothness
 
     def improve(self, notes: Notes | None = None) -> Iterator[object]:
         """Improve frames that were recorded here or elsewhere; each step improves one chain."""
-        self._clip = BakedClip(self._object, self._chains, self, notes or self.notes())
+        self._clip = BakedClip(self, notes or self.notes())
         yield from self._clip.improve(self._smoothness)
 
     def values(self, channels: Sequence[Channel], rows: Sequence[int], values: Array) -> Array:
@@ -62,15 +59,17 @@ class ClipBake(Recorder):
 
     def find_reason(self, index: int) -> str:
         """Return the reason why a chain is baked frame by frame; empty if it is not."""
-        return self._clip.reasons().get(index, "")
+        group = self._clip.find(index)
+        return "" if group is None else group.why or ""
 
     def jumps(self, index: int, frames: Sequence[int]) -> list[int]:
         """Return the recorded frames to which a chain still jumps."""
-        return [frames[row] for row in self._clip.jumps().get(index, ())]
+        group = self._clip.find(index)
+        return [] if group is None else [frames[row] for row in group.jumps]
 
     def sentences(self, frames: Sequence[int]) -> Iterator[str]:
         """Yield messages about chains for the user, with the numbers of recorded frames."""
-        for index, spec in self._chains.items():
+        for index, spec in self.chains.items():
             if why := self.find_reason(index):
                 yield Message(
                     "Chain '{name}' is baked frame by frame: {why}.", name=spec.name, why=why
