@@ -18,7 +18,7 @@ from mathutils import Matrix
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
-from ..planning.checks import bone_not_finite
+from ..planning.checks import bone_not_finite, is_flat
 from ..reading.anchors import SPACE, space_of
 from ..reading.animation import animated_bones, curves
 from ..reading.channels import MODE_NUMBERS, property_of_mode
@@ -29,8 +29,6 @@ from ..reading.world import array_of, channels_of, matrix_of, not_finite
 
 # Minimum influence of an active space. It is 0 or 1 unless somebody has set it by hand.
 ACTING = 0.5
-# Minimum ratio of the shortest to the longest axis of a space; a flatter one holds no places.
-MIN_SCALE_RATIO = 1e-6
 # Minimum difference of effects; a smaller one moves a control by less than Blender stores.
 MIN_EFFECT = 1e-7
 # Tolerance of two spaces that carry a control alike, for the rounding of Blender's numbers. If ten
@@ -418,8 +416,7 @@ def _space_matrix(space: Anchor) -> Array:
         RigError: If it is not finite, or so flat that nothing can be placed in it.
     """
     matrix = finite_place(space, "space")
-    sides = np.linalg.svd(matrix[:3, :3], compute_uv=False)
-    if sides[-1] <= MIN_SCALE_RATIO * sides[0]:
+    if is_flat(matrix):
         raise RigError(
             "Space '{space}' has a scale of zero, so nothing can follow it: choose another space.",
             space=label(space),

@@ -21,6 +21,10 @@ from ..reading.refusals import RigError, no_length, scaled_flat
 from ..reading.world import LARGEST, is_sound
 from .live_chain import SHORTEST_SEGMENT
 
+# Minimum ratio of the shortest to the longest axis of what controls follow: a flatter matrix holds
+# no places, and no rest matrix puts a child where it belongs.
+MIN_SIDES_RATIO = 1e-6
+
 
 def check_settings(
     group: bpy.types.PropertyGroup, names: Sequence[str] = (), whose: str = ""
@@ -104,6 +108,12 @@ def check_scale(armature_object: bpy.types.Object, world: Array) -> None:
     _check_world(armature_object, world)
     if (np.linalg.matrix_rank(world[..., :3, :3]) < 3).any():
         raise scaled_flat()
+
+
+def is_flat(matrix: Array) -> bool:
+    """Return whether a matrix (4, 4) is so flat that its inverse is not accurate."""
+    sides = np.linalg.svd(matrix[:3, :3], compute_uv=False)
+    return bool(sides[-1] <= MIN_SIDES_RATIO * sides[0])
 
 
 def check_channels(plan: ChainPlan, channels: Array) -> None:

@@ -244,16 +244,13 @@ class Dependencies:
                     self._add_drivers(animated, [*self._find_drivers(animated)])
             for modifier in owner.modifiers:
                 for name, bone in DEFORMERS:
-                    self._add_deformer(getattr(modifier, name, None), getattr(modifier, bone, ""))
+                    if (deformer := getattr(modifier, name, None)) is not None:
+                        self._add_object(deformer, getattr(modifier, bone, ""))
+                        self._deformed.append(deformer)
                 if modifier.type == "ARMATURE":
                     self._add_skin(owner, modifier.object, is_whole=modifier.use_bone_envelopes)
             if owner.parent_type == "ARMATURE":
                 self._add_skin(owner, owner.parent)
-
-    def _add_deformer(self, deformer: bpy.types.Object | None, bone: str) -> None:
-        if deformer is not None:
-            self._add_object(deformer, bone)
-            self._deformed.append(deformer)
 
     def _add_skin(
         self, skin: bpy.types.Object, rig: bpy.types.Object | None, *, is_whole: bool = False

@@ -14,7 +14,7 @@ from ...core.algebra.arithmetic import Array
 from ..controls.control_shapes import MAKERS, name_of, shape_of
 from ..controls.control_sizes import ControlLook
 from ..controls.foot_roll import MECHANISM
-from ..planning.checks import bone_not_finite, check_scale
+from ..planning.checks import bone_not_finite, check_scale, is_flat
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor
 from ..reading.world import array_of
@@ -25,9 +25,6 @@ PALETTE = "THEME09"
 # Minimum length of a new bone, as a share of its largest coordinate (of 1 at least). Blender
 # deletes bones of zero length, and float32 resolves this share of the coordinates well.
 MIN_LENGTH_SHARE = 1e-4
-# Minimum ratio of the shortest to the longest axis of a posed parent. The inverse of a flatter pose
-# matrix is not accurate, so no rest matrix puts a child where it belongs.
-MIN_PARENT_SCALE_RATIO = 1e-6
 
 
 def can_add_bones(armature_object: bpy.types.Object) -> bool:
@@ -86,8 +83,7 @@ def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
     posed = array_of(bone.matrix)
     if not np.isfinite(posed).all():
         raise bone_not_finite(parent)
-    sides = np.linalg.svd(posed[:3, :3], compute_uv=False)
-    if sides[-1] <= MIN_PARENT_SCALE_RATIO * sides[0]:
+    if is_flat(posed):
         raise RigError(
             "Bone '{parent}' has a scale of zero, so it cannot be the parent of controls: choose"
             " another parent for the controls.",

@@ -131,32 +131,27 @@ def _is_flat(look: ControlLook) -> bool:
     return bool(look.shape == "CUBE" and look.sides.all() and is_level)
 
 
-def _toe_of(
-    armature_object: bpy.types.Object, foot: bpy.types.PoseBone, driven: set[str]
-) -> str | None:
-    """Return the name of the only toe bone of a foot that a chain can drive; None without."""
-    skeleton = skeleton_of(armature_object)
-    is_free = free_bones(armature_object, skeleton)
-    toes = [
-        child.name
-        for child in foot.children
-        if read(child.name).part is BodyPart.TOE
-        and not read(child.name).is_helper
-        and child.name not in driven
-        and is_free[skeleton.index[child.name]]
-    ]
-    return toes[0] if len(toes) == 1 else None
-
-
 def _placed_toes(
     armature_object: bpy.types.Object, limb: Limb, driven: set[str]
 ) -> tuple[ChainSpec, Placement] | None:
-    """Return the chain of a leg's toes and the placement of its control; None without toes."""
-    toe = _toe_of(armature_object, armature_object.pose.bones[limb.end], driven)
-    if toe is None:
+    """Return the chain of a leg's toes and the placement of its control.
+
+    None unless a chain can drive exactly one toe bone of its foot.
+    """
+    skeleton = skeleton_of(armature_object)
+    is_free = free_bones(armature_object, skeleton)
+    children = [child.name for child in armature_object.pose.bones[limb.end].children]
+    toes = [
+        name
+        for name in children
+        if read(name).part is BodyPart.TOE
+        and not read(name).is_helper
+        and name not in driven
+        and is_free[skeleton.index[name]]
+    ]
+    if len(toes) != 1:
         return None
-    name = limb.name.replace("Leg", "Toe")
-    spec = ChainSpec(name, toe, chain_count=1, use_rotation=True)
+    spec = ChainSpec(limb.name.replace("Leg", "Toe"), toes[0], chain_count=1, use_rotation=True)
     try:
         return spec, placement(armature_object, spec)
     except IKError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 import numpy as np
@@ -228,16 +229,10 @@ def _location_frame(anchor: Anchor) -> tuple[Array, Array]:
 
 def _pose_of(bone: bpy.types.PoseBone, basis: Matrix) -> Array:
     """Return the pose matrix that channels give a bone before its constraints, armature space."""
-    if bone.parent is None:
-        return array_of(bone.bone.convert_local_to_pose(basis, bone.bone.matrix_local))
-    return array_of(
-        bone.bone.convert_local_to_pose(
-            basis,
-            bone.bone.matrix_local,
-            parent_matrix=bone.parent.matrix,
-            parent_matrix_local=bone.parent.bone.matrix_local,
-        )
-    )
+    above, parent = bone.parent, dict[str, Any]()
+    if above is not None:
+        parent = {"parent_matrix": above.matrix, "parent_matrix_local": above.bone.matrix_local}
+    return array_of(bone.bone.convert_local_to_pose(basis, bone.bone.matrix_local, **parent))
 
 
 def _parent_of(owner: bpy.types.Object) -> Array:
