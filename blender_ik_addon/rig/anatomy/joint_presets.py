@@ -62,18 +62,12 @@ def preset_joint(
     local_wxyz: Array,
     angle: float,
 ) -> tuple[JointSpec, bool] | None:
-    """Return the joint of a bone, relative to its rest pose, which is within the range.
+    """Return the joint of a bone, relative to its rest pose, and whether its range is widened.
 
-    Args:
-        preset: The kind of joint.
-        plan: The chain of the bone.
-        row: Row of the bone among the written bones of the chain.
-        local_wxyz: Its present local rotation, which is to be within the range, shape (4,).
-        angle: Pole angle of a straight chain, as for ``rest_side``.
-
-    Returns:
-        The joint, and whether it is wider than the anatomical one to contain the present pose; None
-        for a bone with a bend axis between its X and Z axes, which no kind of joint has.
+    It is widened beyond the anatomical one to contain the present local rotation, wxyz (4,).
+    ``row`` is that of the bone among the written bones of the chain; ``angle`` is as for
+    ``rest_side``. None for a bone with a bend axis between its X and Z axes, which no kind of joint
+    has.
     """
     bone = int(plan.written[row])
     name = plan.skeleton.names[bone]
@@ -138,15 +132,11 @@ def _bend_at(plan: ChainPlan, bone: int, angle: float, *, is_whole: bool) -> _Be
     incoming = head - skeleton.rest[parent, :3, 3] if parent >= 0 else y_axis
     bone_joints = np.array([head - incoming, head, head + y_axis * skeleton.lengths[bone]])
     chain_joints = rest_joints(plan)
-    sides = [(bone_joints, bend_side(bone_joints)), (chain_joints, bend_side(chain_joints))]
-    joints, side = next(
-        (
-            (joints, side)
-            for joints, side in (sides[::-1] if is_whole else sides)
-            if side is not None
-        ),
-        (chain_joints, skeleton.rest[plan.root, :3, :3] @ rest_side(plan, angle)[0]),
-    )
+    joints, side = chain_joints, skeleton.rest[plan.root, :3, :3] @ rest_side(plan, angle)[0]
+    # The last one that bends counts.
+    for candidate in (bone_joints, chain_joints) if is_whole else (chain_joints, bone_joints):
+        if (bend := bend_side(candidate)) is not None:
+            joints, side = candidate, bend
     normal = np.cross(side, joints[-1] - joints[0])
     x, _, z = rest[:, :3].T @ normal
     axis, (main, off_axis) = (0, (x, z)) if abs(x) >= abs(z) else (2, (z, x))

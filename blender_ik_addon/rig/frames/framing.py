@@ -11,7 +11,7 @@ from ...core.algebra.arithmetic import Array, Flags
 from ..planning.bone_hierarchy import BoneHierarchy, find_heads_and_effectors, hanging_of
 from ..reading import spaces
 from ..reading.batch_record import stacked
-from ..reading.bone_joints import BoneJoints, free_bones
+from ..reading.bone_joints import BoneJoints, free_joints
 from ..reading.chain_plan import ChainPlan, rest_side, straight_angle
 from ..reading.channels import Pose
 from ..trees.body_plan import BodyPlan
@@ -42,7 +42,7 @@ def build_frames(
         rest = (spaces.RestFrames(identity, identity, takes_all, whole), *rest[1:])
     if joints is None and driven[0].is_tree:
         # The core solves trees by their joints.
-        joints = stacked([free_bones(len(driven[0].bones))] * count)
+        joints = stacked([free_joints(len(driven[0].bones))] * count)
     alone = [tree.live_chains[0] for tree in driven if not tree.is_tree]
     return ChainFrames(
         hanging=hanging,

@@ -10,7 +10,7 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.joint_limits import FREE
 from ...core.model.message import Message
-from ..reading.bone_joints import MAX_STIFFNESS, NOT_TURNED, BoneJoints, free_bones
+from ..reading.bone_joints import MAX_STIFFNESS, NOT_TURNED, BoneJoints, free_joints
 from ..reading.chain_plan import ChainPlan
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
@@ -38,7 +38,7 @@ def chain_joints(of_bones: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> Bone
         # Raises if the creature cannot be read.
         creature_of(spec.force)
     if not spec.use_limits:
-        return None if spec.force is None else free_bones(len(plan.written))
+        return None if spec.force is None else free_joints(len(plan.written))
     if of_bones.is_free and not spec.joints and spec.force is None:
         return None
     joints = _set_creature_kinds(of_bones.take(plan.written), plan, spec)

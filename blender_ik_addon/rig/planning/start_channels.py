@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..reading.animation import BoneKeys, rotation_paths, with_keys
+from ..reading.animation import BoneKeys, with_keys
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import (
     MODE_NAMES,
@@ -19,6 +19,7 @@ from ..reading.channels import (
     Integers,
     Pose,
     converted,
+    property_of_mode,
     read_pose,
 )
 from ..reading.skeleton import Skeleton
@@ -91,7 +92,8 @@ def stored_or_keyed(
             values[row], stored_modes[row] = stored_values, MODE_NUMBERS[bone.rotation_mode]
     paths = [(bone_name, str(name)) for bone_name in names]
     if name == "rotation":
-        values, paths = converted(values, stored_modes, modes), rotation_paths(names, modes)
+        values = converted(values, stored_modes, modes)
+        paths = list(zip(names, map(property_of_mode, modes.tolist()), strict=True))
     animated_values = None if animated is None else animated[bones]
     return with_keys(keys, paths, values, frame, animated_values)
 

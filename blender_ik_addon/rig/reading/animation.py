@@ -12,7 +12,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array
 from .anchors import SPACE
-from .channels import CHANNEL_SIZES, PROPERTY_SIZES, Integers, property_of_mode, read_floats
+from .channels import CHANNEL_SIZES, PROPERTY_SIZES, read_floats
 
 Address = tuple[str, int]
 """What an F-curve or a driver animates: the data path from its ID, and the array index."""
@@ -209,8 +209,7 @@ def animated_paths(owner: bpy.types.ID) -> set[Address]:
 def rotation_keys(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], int]:
     """Return the rotation channels of bones with a key of the action at a frame.
 
-    Returns:
-        By name of bone and property: the number of keys of its longest curve with such a key.
+    By name of bone and property: the number of keys of its longest curve with such a key.
     """
     key_counts: dict[tuple[str, str], int] = {}
     for curve in curves(owner):
@@ -223,11 +222,9 @@ def rotation_keys(owner: bpy.types.ID, frame: float) -> dict[tuple[str, str], in
 
 
 def keyed_frames(owner: bpy.types.ID, bones: Collection[str]) -> set[float]:
-    """Return the frames at which the active action or NLA strips have keys.
+    """Return the frames at which action or NLA strips of an object or its data have keys.
 
-    Args:
-        owner: An object, or its data.
-        bones: Names of the bones whose channels count; keys of other things than bones count, too.
+    Of bones only those with the given names count; keys of other things than bones count, too.
     """
     frames = _frames_of(curves(owner), bones)
     for strip in strips(owner):
@@ -274,12 +271,6 @@ def _posed_by(path: str) -> tuple[str, str] | None:
     return bone_of_path(path) if match is None else bone_of_path(f"{match[1]}.location")
 
 
-def rotation_paths(names: Iterable[str], modes: Integers) -> list[tuple[str, str]]:
-    """Return names and rotation properties of m bones in these modes."""
-    pairs = zip(names, modes.tolist(), strict=True)
-    return [(name, property_of_mode(mode)) for name, mode in pairs]
-
-
 class BoneKeys:
     """Keys of the bones of an armature object, found once; valid until anything is edited."""
 
@@ -305,7 +296,7 @@ def with_keys(
     frame: float,
     animated: Array | None,
 ) -> Array:
-    """Return channels of bones at a frame, animated where they have keys.
+    """Return channels of bones (m, size) at a frame, animated where they have keys.
 
     The F-curves of the action are evaluated. Under NLA they are not everything; then the values are
     taken that Blender's own evaluation of this frame left in the channels.
@@ -315,8 +306,8 @@ def with_keys(
         paths: Names of bones and properties, m of them.
         channels: Values without animation, shape (m, size).
         frame: Frame with subframe.
-        animated: Channels after Blender's evaluation of this frame, shape (m, size); None if this
-            frame has not been evaluated.
+        animated: Channels after Blender's evaluation of this frame; None if it has not been
+            evaluated.
     """
     if keys.object.animation_data is None:
         return channels

@@ -134,7 +134,7 @@ def _kinds(is_locked: bytes) -> tuple[JointKind, ...]:
     return tuple(KINDS[tuple(free)] for free in (~rows).tolist())
 
 
-def free_bones(count: int) -> BoneJoints:
+def free_joints(count: int) -> BoneJoints:
     """Return the joints of ``count`` bones that all turn freely."""
     return BoneJoints(
         is_locked=np.zeros((count, 3), dtype=np.bool_),
@@ -162,7 +162,7 @@ def read_joints(armature_object: bpy.types.Object) -> BoneJoints:
     def flags(name: str) -> Flags:
         return np.array([read_flags(bones, f"{name}_{axis}", 1, count) for axis in AXES]).T
 
-    joints, has_limit = free_bones(count), flags("use_ik_limit")
+    joints, has_limit = free_joints(count), flags("use_ik_limit")
     if has_limit.any():
         joints.low[has_limit] = numbers("ik_min")[has_limit]
         joints.high[has_limit] = numbers("ik_max")[has_limit]

@@ -17,11 +17,11 @@ from ...core.kinematics.bend_plane import bend_side
 from ...core.model.message import Message
 from .anchors import SPACE, space_of
 from .animation import driven_bones
-from .channels import read_matrices
+from .channels import read_floats
 from .dependencies import Dependencies, MovedBy, OwnAnchor, OwnAnchorError, Point
 from .refusals import RigError, library_problem
 from .skeleton import Skeleton
-from .spaces import transform_point
+from .spaces import matrices_from_buffer, transform_point
 from .spec import Anchor, ChainSpec, RotationBone, get_bone_settings
 from .world import channels_of, check_in_scene
 
@@ -191,9 +191,7 @@ def _body_root(skeleton: Skeleton, segments: Sequence[int], spec: ChainSpec) -> 
 def _spread(skeleton: Skeleton, limb: Sequence[int]) -> tuple[tuple[Segment, ...], list[int]]:
     """Return the segments of a limb along which turns are spread, and their twist bones.
 
-    Args:
-        skeleton: Skeleton of the armature.
-        limb: The bones of the limb, root first; the last one is turned.
+    The limb starts at the root; its last bone is turned.
     """
     spread, helpers = [], list[int]()
     for line in _lines(skeleton, limb):
@@ -250,7 +248,7 @@ def rest_joints(plan: ChainPlan) -> Array:
 
 def shown_joints(evaluated: bpy.types.Object, plan: ChainPlan) -> Array:
     """Return the evaluated joints of a chain, world space, shape (m + 1, 3)."""
-    matrices = read_matrices(evaluated.pose.bones)
+    matrices = matrices_from_buffer(read_floats(evaluated.pose.bones, "matrix", 16))
     return transform_point(np.array(evaluated.matrix_world), joints_in(plan, matrices))
 
 
@@ -281,16 +279,9 @@ def check(
     spec: ChainSpec,
     present: Container[int],
 ) -> MovedBy:
-    """Return what moves a chain's target, pole and bones; raise if they cannot be used.
+    """Return what moves a chain's target, pole and bones; raise a ``RigError`` for unusable ones.
 
-    Args:
-        armature_object: The original object.
-        plan: The chain's bones.
-        spec: The chain's settings.
-        present: Session uids of the scene's objects.
-
-    Raises:
-        RigError: With one sentence that says what to do next.
+    ``present`` are the session uids of the scene's objects.
     """
     skeleton = plan.skeleton
     if problem := library_problem(armature_object):

@@ -99,9 +99,7 @@ class Pose:
 def read_pose(evaluated: bpy.types.Object, known: Pose | None = None) -> Pose:
     """Return the pose of an evaluated armature object.
 
-    Args:
-        evaluated: The object.
-        known: Its former pose, if rotation modes and locks are the same.
+    ``known`` is its former pose if rotation modes and locks are the same.
     """
     bones = evaluated.pose.bones
     count = len(bones)
@@ -174,11 +172,6 @@ def read_floats(
     return buffer
 
 
-def read_matrices(bones: Any) -> Array:
-    """Return the pose matrices of pose bones, armature space, shape (n, 4, 4)."""
-    return matrices_from_buffer(read_floats(bones, "matrix", 16))
-
-
 def read_flags(collection: Any, name: str, size: int = 1, count: int | None = None) -> Flags:
     """Return a boolean property, shape (n,), or (n, size) for several numbers."""
     buffer = np.empty((len(collection) if count is None else count) * size, dtype=np.bool_)
@@ -231,15 +224,9 @@ def _matrices_of_quaternions(quaternions: Array) -> Array:
 
 
 def channels_of_matrices(matrices: Array, modes: Integers, reference: Array) -> Array:
-    """Return the rotation channels of local rotations, nearest to reference channels.
+    """Return the rotation channels (m, 4) of local rotation matrices (m, 3, 3) in modes (m,).
 
-    Args:
-        matrices: Local rotation matrices, shape (m, 3, 3).
-        modes: Rotation modes, shape (m,).
-        reference: Rotation channels to stay near, so that curves do not flip, shape (m, 4).
-
-    Returns:
-        Shape (m, 4).
+    They are nearest to the reference channels (m, 4), so that curves do not flip.
     """
     channels = np.zeros((len(modes), 4))
     for mode in np.unique(modes):
@@ -269,14 +256,9 @@ def converted(channels: Array, from_modes: Integers, to_modes: Integers) -> Arra
 def with_locks(
     channels: Array, modes: Integers, start: Array, locks: Flags, uses_4d_locks: Flags
 ) -> Array:
-    """Return rotation channels (m, 4) in which locked ones keep their start values.
+    """Return rotation channels (m, 4) in which locked ones keep their start values (m, 4).
 
-    Args:
-        channels: Solved channels, shape (m, 4).
-        modes: Rotation modes, shape (m,).
-        start: Values of locked channels, shape (m, 4).
-        locks: As ``Pose.locks``, shape (m, 4).
-        uses_4d_locks: As ``Pose.uses_4d_locks``, shape (m,).
+    ``locks`` (m, 4) and ``uses_4d_locks`` (m,) are as in ``Pose``.
     """
     if not locks.any():
         return channels

@@ -17,7 +17,7 @@ from ..planning.bone_hierarchy import (
 )
 from ..planning.live_chain import LiveChain, is_same
 from ..reading.batch_record import joined
-from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_bones
+from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_joints
 from ..reading.channels import Pose
 from ..reading.spec import StartFrom
 from .body_floor import AboveFloor
@@ -131,5 +131,5 @@ def _joints(
 
 def _joint_of(joints: BoneJoints | None, row: int) -> BoneJoints:
     """Return the joint of a row, with an explicit zero rotation and without a slide."""
-    joint = free_bones(1) if joints is None else joints.take(np.array([row]))
+    joint = free_joints(1) if joints is None else joints.take(np.array([row]))
     return replace(joint, zero_wxyz=joint.explicit_zero, slides=np.zeros((1, 2)))
