@@ -36,12 +36,7 @@ class Body:
     """
 
     def __init__(self, skeleton: Skeleton, is_free: Flags) -> None:
-        """Read the names.
-
-        Args:
-            skeleton: The bones.
-            is_free: Which bones chains may drive, shape (n,).
-        """
+        """Read the names of the bones; ``is_free`` tells which ones chains may drive, (n,)."""
         self.skeleton = skeleton
         self.names: list[BoneName] = [read(name) for name in skeleton.names]
         self.usable = is_free & ~np.array([name.is_helper for name in self.names], dtype=bool)

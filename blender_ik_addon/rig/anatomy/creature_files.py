@@ -95,8 +95,7 @@ class Creature:
     def forces(self, bone_lengths: npt.ArrayLike) -> Forces:
         """Return the forces on a chain in world space, where gravity pulls along -Z.
 
-        Args:
-            bone_lengths: Lengths in any unit, root first, shape (n,).
+        The lengths of its bones are in any unit, root first, shape (n,).
         """
         lengths = np.asarray(bone_lengths, dtype=np.float64)
         shares = lengths / lengths.sum()

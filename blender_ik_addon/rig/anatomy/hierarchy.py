@@ -37,10 +37,7 @@ OPTIONAL_CARRIERS = {
 def find_hips(skeleton: Skeleton, is_free: Flags, limbs: Sequence[Limb]) -> int | None:
     """Return the lowest bone in the middle that is above all limbs; None without a body.
 
-    Args:
-        skeleton: The bones.
-        is_free: Which bones chains may drive, shape (n,).
-        limbs: All limbs of the body.
+    ``is_free`` tells which bones chains may drive, shape (n,).
     """
     if len(limbs) < MIN_LIMBS:
         return None
@@ -49,15 +46,11 @@ def find_hips(skeleton: Skeleton, is_free: Flags, limbs: Sequence[Limb]) -> int 
 
 
 def carriers(skeleton: Skeleton, hips: int, limbs: Iterable[Limb]) -> dict[Limb, list[Carrier]]:
-    """Return what the controls of limbs can move with, the default first.
+    """Return what the controls of limbs with chains can move with, the default first.
 
     By default hands and feet move with the root. All others move with their parent: the end of a
-    limb that takes its target's rotation, or the torso.
-
-    Args:
-        skeleton: The bones.
-        hips: Index of the bone of the torso, which is above all limbs.
-        limbs: The limbs with chains.
+    limb that takes its target's rotation, or the torso. ``hips`` is the bone of the torso, which is
+    above all limbs.
     """
     ends = {
         skeleton.index[limb.end or limb.bones[-1]]: limb

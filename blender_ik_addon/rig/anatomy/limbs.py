@@ -73,9 +73,7 @@ class Limb:
 def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
     """Return the limbs of a skeleton, in the order of their first bones.
 
-    Args:
-        skeleton: The bones.
-        is_free: Which bones chains may drive, shape (n,).
+    ``is_free`` tells which bones chains may drive, shape (n,).
     """
     body = Body(skeleton, is_free)
     thighs = [bone for bone in body.all_of(BodyPart.THIGH) if not _continues_leg(body, bone)]

@@ -11,12 +11,9 @@ from .bone_names import read
 
 
 def heel_and_toe(skeleton: Skeleton, foot: int, up: Array) -> tuple[Array, Array]:
-    """Return heel and toe at rest, armature space, shape (2, 3), and their heights, shape (2,).
+    """Return heel and toe of a foot bone at rest and their heights, shapes (2, 3) and (2,).
 
-    Args:
-        skeleton: The bones.
-        foot: Index of the foot bone.
-        up: Upward direction in armature space, unit length, shape (3,).
+    They are in armature space, like the upward unit vector (3,).
     """
     foot_bones = [bone for bone in range(len(skeleton.names)) if foot in skeleton.ancestors(bone)]
     ends = {bone: _ends(skeleton, bone) for bone in foot_bones}

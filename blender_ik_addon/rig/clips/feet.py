@@ -52,11 +52,8 @@ def find_limbs(
 ) -> dict[int, ClipLimb]:
     """Return the chains in a clip, by their indices.
 
-    Args:
-        skeleton: The bones of their armature.
-        specs: Their settings.
-        placed: Places of their controls, frame by frame.
-        poses: Poses of their armature object, one per frame.
+    ``placed`` are the places of their controls, frame by frame, and ``poses`` those of their
+    armature object, one per frame.
     """
     plans = {index: plan_chain(skeleton, spec) for index, spec in specs.items()}
     contact_chains = find_contact_chains(plans)

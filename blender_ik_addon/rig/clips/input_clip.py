@@ -63,7 +63,7 @@ def play_input_clips(
     chains: bpy.types.Object,
     settings: SettingValues,
 ) -> Iterator[list[InputClip]]:
-    """Make objects play their input clips; afterwards they play their actions again.
+    """Make objects play their input clips, and yield these; then they play their actions again.
 
     The clips are unchanged at the end, unless they were stored.
 
@@ -71,9 +71,6 @@ def play_input_clips(
         values: Keys by object, one for each channel that the clip needs and may not have.
         chains: The object with the chains.
         settings: Settings of the chains in a clip that is not stored yet.
-
-    Yields:
-        The input clips.
     """
     clips: list[InputClip] = []
     before = {name: _replace(chains, name, {}) for name in settings}

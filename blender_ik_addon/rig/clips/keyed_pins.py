@@ -43,11 +43,10 @@ def pins_of(armature_object: bpy.types.Object, indices: Iterable[int]) -> dict[s
 
 
 def restore_pins(armature_object: bpy.types.Object, pins: dict[str, KeyedPin]) -> None:
-    """Restore the keys and values of pins that an earlier run has keyed.
+    """Restore the keys and values of pins that an earlier run has keyed, on a planted clip.
 
-    Args:
-        armature_object: The original object, which plays the planted clip.
-        pins: Pins of the input clip from ``pins_of``; other pins, and those keyed by hand, stay.
+    The pins are those of the input clip, from ``pins_of``; other pins, and those keyed by hand,
+    stay.
     """
     data: Any = armature_object.animation_data
     noted = _find_noted(armature_object)

@@ -57,17 +57,11 @@ def make_keys(
     *,
     with_turns: bool = True,
 ) -> list[ChannelKeys]:
-    """Return the keys that move an object or a bone to places; its scale stays.
+    """Return the keys that move an object or a bone to places (F, 4, 4) in world space.
 
-    The transform between its channels and its place is read from the clip, which works for any
-    parents and spaces.
-
-    Args:
-        clip: The played clip.
-        anchor: The object or bone.
-        place: World matrices of the places, shape (F, 4, 4).
-        carrying: Move of its carriers, world space, shape (F, 4, 4); None if they stay.
-        with_turns: Whether to key its rotation as well.
+    Its scale stays. The transform between its channels and its place is read from the clip, which
+    works for any parents and spaces. ``carrying`` is the move of its carriers, world space, shape
+    (F, 4, 4); None if they stay. ``with_turns`` keys its rotation as well.
     """
     moved, world = holder_of(anchor), clip.world(anchor)
     basis = clip.basis(anchor)

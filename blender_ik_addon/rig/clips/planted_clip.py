@@ -149,11 +149,7 @@ class PlantedClip:
                 )
 
     def write(self, *, with_hips: bool) -> None:
-        """Key controls, poles and hips, and the contacts.
-
-        Args:
-            with_hips: Whether to key the hips even if they stay.
-        """
+        """Key controls, poles and contacts; with ``with_hips`` also hips that stay."""
         keyed: dict[bpy.types.Object, list[ChannelKeys]] = {self._object: []}
         moves = dict(self._moves)
         for control, place in self._find_controls().items():

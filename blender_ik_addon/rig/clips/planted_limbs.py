@@ -40,13 +40,9 @@ class Ground:
 def find_contacts_of(
     limbs: Mapping[int, ClipLimb], known: Mapping[int, Counts], ground: Ground, rate: float
 ) -> dict[int, Counts]:
-    """Return the contacts of limbs at each frame; limbs without any are left out.
+    """Return the contacts of limbs at each frame, by chain; limbs without any are left out.
 
-    Args:
-        limbs: Limbs by index of their chains.
-        known: Contacts of some limbs that are known already.
-        ground: The ground below them.
-        rate: Frames per second.
+    ``known`` are contacts that are known already, and ``rate`` is in frames per second.
     """
     limbs_with_feet = {index: limb for index, limb in limbs.items() if limb.foot is not None}
     height = measure_height(limbs.values())
@@ -93,14 +89,9 @@ def lower_hips(
 ) -> Array:
     """Return the drop of the hips with which feet reach their places, world space, (F,).
 
-    No leg is straightened beyond its extension in the clip, nor into its soft distance.
-
-    Args:
-        limbs: Limbs by index of their chains.
-        kinds: Contacts of the limbs.
-        held: Held motions of their feet.
-        carried: Indices of the limbs below the hips.
-        rate: Frames per second.
+    No leg is straightened beyond its extension in the clip, nor into its soft distance. Limbs,
+    contacts and held motions are by index of their chains; ``carried`` are those below the hips.
+    The rate is in frames per second.
     """
     needed = np.zeros(len(next(iter(limbs.values())).motion.places))
     for index in carried:

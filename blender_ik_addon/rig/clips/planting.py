@@ -36,11 +36,7 @@ CHANGED_SETTINGS = ("influence", "pole_angle", "use_flip_bend", "use_pin")
 def check_plantable(
     armature_object: bpy.types.Object, spec: ChainSpec, scene: bpy.types.Scene
 ) -> None:
-    """Raise if a chain has no controls that can be keyed.
-
-    Raises:
-        RigError: With one sentence that says what to do next.
-    """
+    """Raise a ``RigError`` if a chain has no controls that can be keyed."""
     if spec.is_dragged:
         raise RigError("A chain with the solver Follow cannot be planted: choose another solver.")
     if spec.target is None:
@@ -84,17 +80,9 @@ def plant(
 ) -> Generator[int, None, PlantedClip]:
     """Key controls of chains so that feet and hands do not slide in their contacts.
 
-    The contacts are those of the clip of the first run, also in later runs. Nothing is keyed before
-    all frames have been played; ``close`` the generator to cancel.
-
-    Args:
-        scene: Scene to play; its chains are live.
-        armature_object: The original object.
-        chains: Settings by index, of chains that ``check_plantable`` accepts.
-        planting: The options.
-
-    Yields:
-        Each frame once it is played.
+    The contacts are those of the clip of the first run, also in later runs. The chains
+    have passed ``check_plantable``. Each frame is yielded once it is played. Nothing is keyed
+    before all frames have been played; ``close`` the generator to cancel.
 
     Returns:
         The planted clip.

@@ -116,15 +116,8 @@ def bake(
     frame, so that each bake has the same result. Nothing is keyed before all frames are solved.
     Between two frames anything may happen; ``close`` the bake to cancel it. At the end the scene is
     at the frame where it was before. Chains that are idle in all frames are not keyed; a bake with
-    no other chains is an error.
-
-    Args:
-        scene: Scene to play; its chains are live.
-        armature_object: The original object.
-        chains: Settings of the chains by index.
-        frames: All frames from the first to the last.
-        keying: Options for the keys.
-        clip: Improves all frames together; None to key each frame as it was solved.
+    no other chains is an error. A clip improves all frames together; without one each is keyed as
+    it was solved.
 
     Yields:
         Each frame once it is solved, and the last again while the clip is improved.

@@ -58,14 +58,9 @@ def look_of(
 ) -> ControlLook | None:
     """Return the display of a limb's target: around its foot, hand, head, chest or tip.
 
-    None if the target has a scale of zero.
-
-    Args:
-        armature_object: The original object, in the pose in which the control is made.
-        limb: The limb.
-        target: Matrix of the control, world space, shape (4, 4).
-        other: Matrix of the same control of the other side, which is to stay clear, shape (4, 4);
-            None without.
+    None if the target has a scale of zero. ``target`` is the matrix of the control in the present
+    pose, ``other`` that of the same control of the other side, which is to stay clear; both in
+    world space, shape (4, 4).
     """
     if np.linalg.matrix_rank(target[:3, :3]) < 3:
         return None
@@ -107,13 +102,7 @@ def _look_of_tip(armature_object: bpy.types.Object, limb: Limb, target: Array) -
 
 
 def belt_of(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Array:
-    """Return the scale (3,) of a ring around the hips that is wide enough for the thighs.
-
-    Args:
-        armature_object: The original object.
-        hips: Name of the bone that the ring is drawn for.
-        limbs: All limbs of the body.
-    """
+    """Return the scale (3,) of a ring around the bone of the hips that contains the thighs."""
     bones = armature_object.data.bones
     to_hips = np.linalg.inv(array_of(bones[hips].matrix_local))
     legs = [limb.bones[0] for limb in limbs if limb.kind is LimbKind.LEG]
@@ -136,12 +125,10 @@ def look_of_hips(
 
 
 def _points_below(armature_object: bpy.types.Object, end: str) -> Array:
-    """Return heads and tails of a bone and of the bones of the body below it, world space.
+    """Return heads and tails of a bone and of the bones of the body below it, world space, (n, 3).
 
-    Helper bones are left out, except heels, which Rigify lays across the heel.
-
-    Returns:
-        Points of shape (n, 3), the head of the bone first.
+    The head of the bone is the first. Helper bones are left out, except heels, which Rigify lays
+    across the heel.
     """
     bone = armature_object.pose.bones[end]
     names = [read(bone_below.name) for bone_below in bone.children_recursive]
@@ -167,11 +154,10 @@ def _forward(points: Array) -> Array | None:
 
 
 def _around(points: Array, min_sides: tuple[float, float]) -> tuple[Array, Array]:
-    """Return the lowest and highest corner (3,) of a box with a margin around points.
+    """Return the lowest and highest corner (3,) of a box with a margin around points (n, 3).
 
-    Args:
-        points: In the frame of the box, whose length is along Y, shape (n, 3).
-        min_sides: Minimum width along X and Z, as shares of its length.
+    The points are in the frame of the box, whose length is along Y. ``min_sides`` are its minimum
+    widths along X and Z, as shares of its length.
     """
     low, high = points.min(axis=0), points.max(axis=0)
     length = (high[1] - low[1]) * (1.0 + 2.0 * MARGIN)
@@ -188,11 +174,8 @@ def _clear_of_other_side(
 ) -> tuple[Array, Array]:
     """Return the corners of a box, narrower if it would reach over to that of the other side.
 
-    Args:
-        frame: Frame of the box, world space, shape (4, 4).
-        low: Its lowest corner in the frame, shape (3,).
-        high: Its highest corner, shape (3,).
-        other: Place of the control of the other side, world space, shape (3,).
+    ``low`` and ``high`` are its corners in its frame (4, 4); ``other`` is the place of the control
+    of the other side, world space, shape (3,).
     """
     to_other = frame[:3, :3].T @ (other - frame[:3, 3])
     distance = float(np.linalg.norm(to_other))

@@ -91,11 +91,7 @@ def spaces_of(control: Anchor) -> list[Anchor]:
 
 
 def set_space(control: Anchor, space: Anchor | None) -> None:
-    """Make a space of a control the active one; the control stays where it is.
-
-    Args:
-        control: The object or bone.
-        space: What it is to move with; None for the world.
+    """Make a space of a control, or the world, the active one; the control stays where it is.
 
     Raises:
         RigError: If the space has no finite matrix, or is flat.
@@ -113,12 +109,9 @@ def add_space(
 ) -> Any:
     """Return the constraint of a control's space; create it, inactive, if it does not exist.
 
-    Args:
-        control: The object or bone.
-        space: What it is to move with.
-        effect: Required effect of a new one now, as ``effect_of``, shape (4, 4); by default a
-            bone of the same armature is relative to rest, anything else to the present matrices.
-        tolerance: Tolerance to the effect of a constraint relative to rest, in radians.
+    ``effect`` is the required one of a new constraint now, as ``effect_of``, shape (4, 4). By
+    default a bone of the same armature is relative to rest, anything else to the present matrices.
+    The tolerance to the effect of a constraint relative to rest is in radians.
 
     Raises:
         RigError: If nothing can move with the space in its present pose.
@@ -200,13 +193,8 @@ def copy_spaces(
 ) -> None:
     """Give a control the spaces of another one, with the same active one; it stays where it is.
 
-    Spaces that would make a dependency cycle are left out.
-
-    Args:
-        source: The other control.
-        copy: The control.
-        chains: All chains that could move one with the other.
-        renamed: Maps the name of a bone or object to that of its counterpart.
+    Spaces that would make a dependency cycle, with chains that could move one with the other, are
+    left out. ``renamed`` maps the name of a bone or object to that of its counterpart.
     """
     known_chains, active = list(chains), active_space(source)
     for constraint in constraints_of(source):
@@ -237,11 +225,7 @@ def has_parent(control: Anchor) -> bool:
 
 
 def check_control(control: Anchor) -> None:
-    """Raise if a control cannot have spaces because it has a parent.
-
-    Raises:
-        RigError: The message says what to do first.
-    """
+    """Raise a ``RigError`` if a control cannot have spaces because it has a parent."""
     parent = channels_of(control).parent
     if parent is not None:
         raise RigError(
@@ -253,11 +237,7 @@ def check_control(control: Anchor) -> None:
 
 
 def check_space(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> None:
-    """Raise if a control cannot move with a space.
-
-    Raises:
-        RigError: The message says what to do instead.
-    """
+    """Raise a ``RigError`` if a control cannot move with a space."""
     if makes_cycle(control, space, chains):
         raise RigError(
             "Space '{space}' moves with '{control}', or could do so through one of its constraints:"
@@ -272,11 +252,7 @@ def makes_cycle(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool
     """Return whether a space depends on a control, in any way except by drivers.
 
     Inactive spaces count: they may be active at other frames, and Blender reports a cycle as well.
-
-    Args:
-        control: The object or bone.
-        space: What it would move with.
-        chains: All chains; the bones that they write depend on their targets.
+    The bones that any of the chains write depend on their targets.
     """
     movers = Dependencies(use_drivers=False)
     movers.add_anchor(space)
@@ -312,11 +288,9 @@ def unconstrained(control: Anchor) -> Array:
 
 
 def total_effect(control: Anchor, deleted: Container[Anchor | None] = ()) -> Array:
-    """Return the effect of a control's spaces on its unconstrained matrix, shape (4, 4).
+    """Return the effect of a control's spaces on its matrix from ``unconstrained``, shape (4, 4).
 
-    Args:
-        control: The object or bone, in the space of ``unconstrained``.
-        deleted: Objects and bones whose spaces are left out.
+    Spaces of deleted objects and bones are left out.
     """
     effect = np.eye(4)
     for constraint in constraints_of(control):
@@ -368,15 +342,11 @@ def move_to(anchor: Anchor, matrix: Array) -> None:
 
 
 def place(anchor: Anchor, matrix: Array, effect: Array | None = None) -> None:
-    """Move an object or a bone to a matrix through its active space; its scale does not change.
+    """Move an object or a bone to a matrix (4, 4) through its active space; its scale stays.
 
     The orientation becomes that of the matrix even if the space is sheared: the Y axis, and the
-    plane of Y and Z, are shown as in the matrix.
-
-    Args:
-        anchor: The object or bone.
-        matrix: World matrix, for bones in the space of their armature, shape (4, 4).
-        effect: Effect of its spaces, shape (4, 4); by default the present one.
+    plane of Y and Z, are shown as in the matrix. That is in world space, for bones in the space of
+    their armature. ``effect`` is that of its spaces, shape (4, 4); by default the present one.
     """
     owner = channels_of(anchor)
     effect = total_effect(anchor) if effect is None else effect
@@ -425,11 +395,7 @@ def _space_matrix(space: Anchor) -> Array:
 
 
 def finite_place(anchor: Anchor, word: str) -> Array:
-    """Return the matrix (4, 4) of an object or a bone, world space.
-
-    Args:
-        anchor: The object or bone.
-        word: What it is in messages, for example "target".
+    """Return the matrix (4, 4) of an object or a bone, world space; ``word`` is for messages.
 
     Raises:
         RigError: If the bone does not exist, or the matrix is not finite.

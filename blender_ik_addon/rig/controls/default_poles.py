@@ -65,12 +65,7 @@ class Placement:
 def placement(
     armature_object: bpy.types.Object, spec: ChainSpec, before: ChainSpec | None = None
 ) -> Placement:
-    """Return the places of a chain's controls in its present pose.
-
-    Args:
-        armature_object: The original object.
-        spec: The chain's settings.
-        before: As for ``placements``.
+    """Return the places of a chain's controls in its present pose, as ``placements``.
 
     Raises:
         IKError: If the chain has no bones, no finite pose or a bone without length, or cannot
@@ -166,11 +161,8 @@ class _SideCarrier(NamedTuple):
     def find_poles(self, sides: CarriedSides, angle: Array, joints: Array, tips: Array) -> Array:
         """Return the vectors (F, 3) from the roots to the carried poles, before pole angles.
 
-        Args:
-            sides: The carried sides of the chain.
-            angle: Pole angles by which straight chains lean, shape (F,).
-            joints: Required joints of the chain, armature space, shape (F, m + 1, 3).
-            tips: Required rotations of its tip, armature space, shape (F, 3, 3).
+        ``angle`` are the pole angles by which straight chains lean, (F,). The required joints (F, m
+        + 1, 3) and rotations of the tip (F, 3, 3) are in armature space.
         """
         unmirrored = np.eye(3) if self.unmirrored is None else self.unmirrored
         unmirrored = np.tile(unmirrored, (len(angle), 1, 1))
@@ -204,9 +196,8 @@ class _SideCarrier(NamedTuple):
 def _find_zeros(miss: Callable[[Array], Array], start: Array) -> Array:
     """Return zeros (F,) of a function of angles, each the nearest to the one before.
 
-    Args:
-        miss: Function of angles (F,), from -pi to pi; it is continuous modulo a full turn.
-        start: Start angles, shape (F,).
+    The angles start at ``start`` (F,). The function is from -pi to pi, and continuous modulo a full
+    turn.
     """
     grid = start + np.linspace(-np.pi, np.pi, GRID_ANGLES + 1)[:, None]
     values = np.array([miss(angle) for angle in grid])

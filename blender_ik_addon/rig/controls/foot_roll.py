@@ -48,9 +48,8 @@ class Pivot:
 def pivots(*, has_ball: bool, outward: float) -> list[Pivot]:
     """Return the pivots of a foot, from its control to its ankle.
 
-    Args:
-        has_ball: Whether there are toes that stay on the floor while the foot turns about the ball.
-        outward: Sign of a turn about the forward axis that leans the foot outward.
+    With a ball, toes stay on the floor while the foot turns about it. ``outward`` is the sign of a
+    turn about the forward axis that leans the foot outward.
     """
     start = (-HALF_TURN, 0.0)
     over = [(math.pi / 2.0, -math.pi / 2.0), (HALF_TURN, -HALF_TURN)]
@@ -134,15 +133,10 @@ def parent_of(anchor: Anchor) -> Anchor | None:
 
 
 def control_goal(world: Array, goal: Array, target: Array, control: Array) -> Array:
-    """Return the world matrices (..., 4, 4) of a control that put its target at goals.
+    """Return the world matrices of a control that put its target at goals; the foot stays rolled.
 
-    The foot stays rolled as it is.
-
-    Args:
-        world: Matrices from armature space to world space, shape (..., 4, 4).
-        goal: World matrices of the target, shape (..., 4, 4).
-        target: Matrices of the target, armature space, shape (..., 4, 4).
-        control: Matrices of the control, armature space, shape (..., 4, 4).
+    All have shape (..., 4, 4). ``world`` leads from armature space to world space, and ``goal`` are
+    world matrices of the target. ``target`` and ``control`` are in armature space.
     """
     # The bones between them are rigid in armature space only.
     between = np.linalg.inv(rigid(target)) @ rigid(control)

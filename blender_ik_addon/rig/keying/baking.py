@@ -17,14 +17,9 @@ from .renumbering import paths_of_chain
 
 
 def select_frames(frames: Iterable[int], step: int) -> list[list[int]]:
-    """Return every step-th frame of each run without gaps, and always its last one.
+    """Return every step-th frame of each run without gaps, and always its last one; by runs.
 
-    Args:
-        frames: Frames in rising order.
-        step: The step, the same for all runs.
-
-    Returns:
-        The frames of each run.
+    The frames are in rising order.
     """
     runs: list[list[int]] = []
     for frame in frames:
@@ -58,15 +53,10 @@ def key(
     tolerance: float,
     interpolation: str = "LINEAR",
 ) -> None:
-    """Key values of channels, without jumps from frame to frame.
+    """Key values (f, c) of channels at the frames of runs, without jumps from frame to frame.
 
-    Args:
-        armature_object: The original object.
-        runs: Frames in rising order. Keys within a run are replaced, keys between runs stay.
-        channels: The c channels.
-        values: Values at the f frames of all runs, shape (f, c).
-        tolerance: Tolerance for leaving out keys, as for ``reduction.needed_keys``.
-        interpolation: Interpolation of the keys, as Blender names it.
+    The frames are in rising order. Keys within a run are replaced, keys between runs stay. The
+    tolerance for leaving out keys is that of ``reduction.needed_keys``.
     """
     values, columns = _continuous(values, channels), _columns(channels)
     lengths = {bone.name: float(bone.length) for bone in armature_object.data.bones}

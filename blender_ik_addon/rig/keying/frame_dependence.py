@@ -16,13 +16,9 @@ LiveRigs = Mapping[bpy.types.Object, Sequence[ChainSpec]]
 
 
 def frame_dependent_rigs(rigs: LiveRigs) -> set[int]:
-    """Return the armature objects whose chains depend on earlier frames, also through others.
+    """Return the uids of objects whose chains depend on earlier frames, also through other objects.
 
-    Args:
-        rigs: All armature objects of a scene.
-
-    Returns:
-        Session uids.
+    ``rigs`` are all armature objects of a scene.
     """
     dependent = {
         rig.session_uid

@@ -24,16 +24,10 @@ def frames_of(
     chains: Iterable[ChainSpec],
     bones: set[str],
 ) -> list[float]:
-    """Return the frames with keys of anything that moves chains of a rig.
+    """Return the frames with keys of anything in a scene that moves chains of a rig.
 
-    Args:
-        scene: The scene of the objects that move them.
-        rig: The armature object.
-        chains: Settings of its chains.
-        bones: Names of their bones.
-
-    Returns:
-        Frames in rising order, at most ``MAX_FRAMES``, evenly selected.
+    ``bones`` are the names of their bones. The frames are in rising order, at most ``MAX_FRAMES``,
+    evenly selected.
     """
     moved_by = dependencies_of(rig, chains)
     moved_by.points |= {(rig.session_uid, bone) for bone in bones}

@@ -70,14 +70,9 @@ def curves_of(
 
 
 def check_keyable(owner: bpy.types.Object, *, in_new_action: bool = False) -> None:
-    """Raise if keyframes in the object's action could not be written, or would not show.
+    """Raise a ``RigError`` if keyframes of an object could not be written, or would not show.
 
-    Args:
-        owner: The original object: an armature, or an object that is a control.
-        in_new_action: Whether a new action will take the keys.
-
-    Raises:
-        RigError: The message names the object and says what to do next.
+    ``in_new_action`` tells that a new action will take the keys.
     """
     data = owner.animation_data
     if data is None:
@@ -116,12 +111,8 @@ def write_keys(
     """Key channels; replace all their keys from the first to the last frame.
 
     Other keys and channels stay. Muted curves are unmuted, and modifiers of the curves are muted,
-    so that the keys play.
-
-    Args:
-        armature_object: The original object; it gets an action if it has none.
-        channels: Channels with their keys.
-        interpolation: Interpolation as Blender names it: one for all keys, or one for each frame.
+    so that the keys play. The object gets an action if it has none. Interpolations are as Blender
+    names them: one for all keys, or one for each frame.
     """
     # Setting keys in bulk takes interpolations by their numbers.
     types = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items
@@ -142,13 +133,9 @@ def write_keys(
 
 
 def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
-    """Remove F-curves and drivers of items that are to be deleted, also from the NLA.
+    """Remove F-curves and drivers at paths of items to be deleted, also from the NLA.
 
     Actions from a library, and those that also animate something else, do not change.
-
-    Args:
-        owner: The original object.
-        paths: Paths from the object to the items.
     """
     actions, starts = list(held_actions(owner)), tuple(paths)
     for action, slot in actions:

@@ -67,9 +67,7 @@ def _settings(owner: bpy.types.Object) -> list[bpy.types.AnimVizMotionPaths]:
 def traced(objects: Iterable[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> list[PathSet]:
     """Return the objects with motion paths, and those with bones that have motion paths.
 
-    Args:
-        objects: Original objects; linked ones and ones that are not evaluated are left out.
-        depsgraph: The dependency graph of the view layer that is shown.
+    Linked objects, and ones that the shown graph does not evaluate, are left out.
     """
     result = []
     for path_set in filter(has_paths, objects):
@@ -91,10 +89,8 @@ def frames_to_play(
 ) -> Sequence[int]:
     """Return the frames to play: from the scene's first if chains depend on earlier ones.
 
-    Args:
-        scene: The scene to play.
-        paths: Objects with paths to fill; not empty.
-        rigs: The armature objects of the scene with live chains.
+    There is at least one object with paths; ``rigs`` are the scene's armature objects with live
+    chains.
     """
     frames = sorted({frame for path_set in paths for frame in path_set.frames})
     first = min(scene.frame_start, frames[0])
@@ -108,26 +104,17 @@ def fill(
     frames: Sequence[int],
     evaluate: Callable[[], bpy.types.Depsgraph],
 ) -> Generator[int, None, int]:
-    """Fill motion paths with the places of objects and bones at each frame.
+    """Fill motion paths at frames from ``frames_to_play``; yield each frame once it is read.
 
     Afterwards, also if the generator is closed early, frame, poses and the memory of chains are
-    restored.
-
-    Args:
-        scene: The scene to play; its chains are live.
-        paths: Objects with paths to fill.
-        rigs: The armature objects of the scene with live chains.
-        frames: Frames to play, from ``frames_to_play``.
-        evaluate: Returns the evaluated graph of the present frame.
-
-    Yields:
-        Each frame once it is read.
+    restored. ``rigs`` are the armature objects of the scene with live chains. ``evaluate`` returns
+    the evaluated graph of the present frame.
 
     Returns:
         Number of filled paths.
 
     Raises:
-        RigError: The message says what to do next.
+        RigError: If live is off, or an object has changed.
     """
     check_live(scene)
     watched = list(dict.fromkeys([*rigs, *(path_set.object for path_set in paths)]))
@@ -155,11 +142,9 @@ def unfilled(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
 def are_outdated(owner: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[str]]) -> bool:
     """Return whether chains move objects or bones with paths that ``fill`` has not filled.
 
-    Args:
-        owner: An object with such a path, or with bones that have one.
-        moved: Names of the bones that chains write, by armature object. They also move bones below,
-            children, and everything with a constraint that reads any of these. Drivers and
-            skins do not count.
+    ``moved`` has the names of the bones that chains write, by armature object. They also move bones
+    below, children, and everything with a constraint that reads any of these. Drivers and skins do
+    not count.
     """
     movers = Dependencies(use_drivers=False)
     for bone in _unfilled_owners(owner):

@@ -17,12 +17,8 @@ def key_played_frames(channels: Channels, last: int, scene: bpy.types.Scene) -> 
     """Key channels at each frame up to one as they play, if their own keys do not define that.
 
     This concerns channels with modifiers, or played by NLA strips: another key makes cycles longer,
-    and an action holds its first key over the strips before it.
-
-    Args:
-        channels: Channels that will be keyed after the last frame.
-        last: The last frame.
-        scene: The scene to play, from its first frame on; it is restored afterwards.
+    and an action holds its first key over the strips before it. The scene is played from its first
+    frame on, and restored afterwards.
 
     Raises:
         RigError: If keys of any object could not be written, or would not show; none is written.

@@ -17,11 +17,7 @@ from ..reading.update import shown_graph
 
 
 def check_live(scene: bpy.types.Scene) -> None:
-    """Raise if the chains of a scene are not live.
-
-    Raises:
-        RigError: The message says what to do next.
-    """
+    """Raise a ``RigError`` if the chains of a scene are not live."""
     if not scene.chain_ik.use_live:
         raise RigError("Live is off, so no chain moves: turn it on first.")
 
@@ -30,9 +26,7 @@ def check_live(scene: bpy.types.Scene) -> None:
 def preserve_frame(scene: bpy.types.Scene, *, is_reading: bool = False) -> Iterator[None]:
     """Restore the frame of a scene afterwards, and its former state if the block was interrupted.
 
-    Args:
-        scene: The scene to play.
-        is_reading: Whether to restore the former state in any case.
+    ``is_reading`` restores the former state in any case.
     """
     frame, subframe, before = scene.frame_current, scene.frame_subframe, back_up_state()
     is_complete = False
@@ -61,11 +55,7 @@ def live_disabled(scene: bpy.types.Scene) -> Iterator[None]:
 def check_shown(
     scene: bpy.types.Scene, armature_object: bpy.types.Object, frames: Iterable[int]
 ) -> None:
-    """Raise if its own animation hides an armature object at any frame of a scene.
-
-    Raises:
-        RigError: The message says what to do next.
-    """
+    """Raise a ``RigError`` if its own animation hides an armature object at any of some frames."""
     if HIDING in animated_paths(armature_object):
         with live_disabled(scene), preserve_frame(scene, is_reading=True):
             for frame in frames:
@@ -98,12 +88,9 @@ def frames_to_evaluate(frames: Sequence[int], first: int, *, goes_on: bool) -> S
 def played(
     scene: bpy.types.Scene, armature_objects: Iterable[bpy.types.Object], frames: Iterable[int]
 ) -> Iterator[int]:
-    """Set frame after frame and yield it once the chains are solved.
+    """Set frame after frame, in rising order, and yield it once the chains are solved.
 
-    Args:
-        scene: The scene to play.
-        armature_objects: Chains of these that depend on earlier frames are restarted.
-        frames: Frames in rising order.
+    Chains of the armature objects that depend on earlier frames are restarted.
     """
     for armature_object in armature_objects:
         live.memory.restart(armature_object.session_uid)
@@ -118,16 +105,12 @@ def play_unchanged(
     frames: Iterable[int],
     refusal: str,
 ) -> Iterator[int]:
-    """Play frames as long as the scene is live and objects do not change.
+    """Play frames in rising order as long as the scene is live and watched objects do not change.
 
-    Args:
-        scene: The scene to play.
-        objects: Watched objects; chains of these that depend on earlier frames start again.
-        frames: Frames in rising order.
-        refusal: Message of the error if an object has changed.
+    Chains of these that depend on earlier frames start again.
 
     Raises:
-        RigError: If live is off, or an object has changed.
+        RigError: If live is off; with the text of the refusal, if an object has changed.
     """
     before = [_fixed_state(candidate) for candidate in objects]
     all_frames = played(scene, objects, frames)

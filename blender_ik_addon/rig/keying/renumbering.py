@@ -184,12 +184,9 @@ class Renumbering(PathRewrite):
     def __init__(
         self, armature_object: bpy.types.Object, new_indices: NewIndices, chain: int | None = None
     ) -> None:
-        """Collect the changes; nothing is changed yet.
+        """Collect the changes for new indices of an object's chains; nothing is changed yet.
 
-        Args:
-            armature_object: The original object.
-            new_indices: New indices of its chains, or of the joints of one of them.
-            chain: Index of the chain whose joints change; None if the chains change.
+        With the index of a chain, the new indices are those of its joints.
 
         Raises:
             RigError: If keys cannot follow; the message says what to do next.

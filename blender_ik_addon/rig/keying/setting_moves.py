@@ -92,10 +92,7 @@ class SettingMove(PathRewrite):
         return [point.co.y for point in points]
 
     def carry_out(self, changes: Mapping[str, ValueChange] | None = None) -> list[str]:
-        """Carry out the collected changes.
-
-        Args:
-            changes: Changes of the values of settings, by their former names.
+        """Carry out the collected changes, and those of values, by former names of settings.
 
         Returns:
             Names of data with drivers that read removed items.

@@ -24,14 +24,9 @@ _UNUSABLE_CURVES = {
 
 
 def check_curves(channels: Channels, *, may_be_locked: bool = False) -> None:
-    """Raise if F-curves of channels are muted or locked, so that new keys would have no effect.
+    """Raise a ``RigError`` if F-curves are muted or locked, so that new keys would have no effect.
 
-    Args:
-        channels: Channels to key.
-        may_be_locked: Whether the keys are written by ``key_switch``, which ignores locks.
-
-    Raises:
-        RigError: The message names the curve and says what to do next.
+    Locks do not matter for keys of ``key_switch``, which ignores them.
     """
     flags = ("mute",) if may_be_locked else ("mute", "lock")
     for owner, chosen in channels.items():
@@ -45,11 +40,7 @@ def check_curves(channels: Channels, *, may_be_locked: bool = False) -> None:
 
 
 def check_undriven(channels: Channels) -> None:
-    """Raise if drivers that are not muted move channels that will be keyed.
-
-    Raises:
-        RigError: The message names the object or the bone, and says what to do next.
-    """
+    """Raise a ``RigError`` if drivers that are not muted move channels that will be keyed."""
     for owner, chosen in channels.items():
         driven = by_address(curve for curve in drivers(owner) if not curve.mute)
         for channel in chosen:

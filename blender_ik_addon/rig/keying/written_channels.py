@@ -27,11 +27,7 @@ from .keys import Channel
 def written_channels(
     armature_object: bpy.types.Object, chains: Iterable[ChainSpec]
 ) -> list[Channel]:
-    """Return the channels that chains write, without locked ones.
-
-    Args:
-        armature_object: The original object.
-        chains: Settings of its chains.
+    """Return the channels that chains of an object write, without locked ones.
 
     Raises:
         RigError: If a chain has no bones; the message says what to do next.

@@ -37,15 +37,10 @@ def keep_evaluated(
     targets: Iterable[tuple[str, Anchor]],
     shown: Collection[int],
 ) -> bool:
-    """Give bones an anchor for each of their hidden targets and remove all other anchors.
+    """Keep one anchor on bones for each hidden target; return whether any was added or removed.
 
-    Args:
-        armature_object: The original object.
-        targets: First bones of chains and the targets of these; missing bones get no anchor.
-        shown: Session uids of objects without need of an anchor, from ``shown_everywhere``.
-
-    Returns:
-        Whether anchors were added or removed.
+    The targets come with the first bones of their chains. Missing bones get no anchor, nor do
+    objects in ``shown``, from ``shown_everywhere``.
     """
     if armature_object.pose is None:
         # Not an armature, or a new one: its first update calls this again.

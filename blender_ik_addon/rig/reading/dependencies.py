@@ -115,12 +115,8 @@ class Dependencies:
         """Add what moves a chain: constraints of its root, bones above, and what moves these.
 
         Add its anchors before. Only now does count what deforms the objects that these are on: a
-        chain may move another part of such an object than its target is on.
-
-        Args:
-            armature_object: The chain's object.
-            root: Name of the chain's first bone.
-            driven: Names of the bones whose drivers count.
+        chain may move another part of such an object than its target is on. ``driven`` are the
+        names of the bones whose drivers count.
         """
         self._anchor_points = frozenset(self.points)
         self._add_deformation()
@@ -182,12 +178,8 @@ class Dependencies:
     ) -> tuple[Pull, str] | None:
         """Return a constraint that moves a chain's bones and a bone above, and that bone's name.
 
-        The place of such a bone depends on the chain, and the chain on that place.
-
-        Args:
-            armature_object: The chain's object.
-            root: Name of the chain's first bone.
-            written: Names of the bones that the chain writes.
+        The place of such a bone depends on the chain, and the chain on that place. ``root`` is the
+        first bone of the chain, and ``written`` are all bones that it writes.
         """
         first = armature_object.pose.bones.get(root)
         if first is None or first.parent is None:

@@ -96,9 +96,8 @@ class ParentFrames:
 def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
     """Return the frames in which the local rotations of bones act.
 
-    Args:
-        parent_pose: Parents' pose matrices, armature space, (..., 3, 3); identity without parent.
-        rest: Rest frames of the same bones; the leading shapes are broadcast.
+    The pose matrices of parents are in armature space, (..., 3, 3), identity without parent. Their
+    leading shape and that of the bones' rest frames are broadcast.
     """
     if rest.turns_and_grows:
         rs = parent_pose @ rest.offset
@@ -189,13 +188,9 @@ def head_in_parent(
 ) -> Array:
     """Return bones' heads in the pose space of their parents, (..., 3).
 
-    They stay there while only rotations and scales change, whatever the bones inherit.
-
-    Args:
-        offset: The bones' rest matrices relative to their parents', (..., 4, 4).
-        location: The bones' location channels, (..., 3).
-        use_local_location: As on the bones, (...).
-        use_connect: As on the bones, (...); a connected bone ignores its location.
+    They stay there while only rotations and scales change, whatever the bones inherit. ``offset``
+    are rest matrices relative to the parents', (..., 4, 4), ``location`` the channels, (..., 3). A
+    bone with ``use_connect`` ignores its location.
     """
     moved = np.where(use_local_location[..., None], transform_direction(offset, location), location)
     return offset[..., :3, 3] + np.where(use_connect[..., None], 0.0, moved)
@@ -218,12 +213,10 @@ def transform_direction(matrix: Array, vector: Array) -> Array:
 
 
 def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int, int]) -> Array:
-    """Return the pixels (..., 2) of points (..., 3); NaN for points behind the eye.
+    """Return the pixels (..., 2) of points (..., 3) in world space; NaN for points behind the eye.
 
-    Args:
-        points: World space.
-        matrix: Perspective matrix of the view, shape (4, 4).
-        size: Of the region, pixels.
+    ``matrix`` is the perspective matrix of the view, (4, 4), and ``size`` that of the region,
+    pixels.
     """
     visible = points @ matrix[:3, :3].T + matrix[:3, 3]
     depth = points @ matrix[3, :3] + matrix[3, 3]

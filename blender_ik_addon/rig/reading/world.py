@@ -38,15 +38,9 @@ def uids_in(scene: bpy.types.Scene) -> frozenset[int]:
 
 
 def check_in_scene(anchor: Anchor, word: str, present: Container[int]) -> None:
-    """Raise unless a target or pole is in the scene; a deleted one exists while chains name it.
+    """Raise a ``RigError`` unless a "target" or "pole" is in the scene, among session uids.
 
-    Args:
-        anchor: The object or bone.
-        word: Its role, "target" or "pole".
-        present: Session uids of the scene's objects.
-
-    Raises:
-        RigError: With what to do next.
+    A deleted object exists while chains name it.
     """
     if anchor.object.session_uid not in present:
         raise RigError(
@@ -76,7 +70,7 @@ def no_bone(anchor: Anchor) -> RigError:
 
 
 def channels_of(anchor: Anchor) -> bpy.types.Object | bpy.types.PoseBone:
-    """Return the owner of a target's or pole's channels: the object itself, or its bone.
+    """Return the owner of an anchor's channels: the object itself, or its bone.
 
     Raises:
         RigError: If there is no such bone.

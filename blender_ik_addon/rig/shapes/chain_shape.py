@@ -79,14 +79,9 @@ def place_shape(
     target: Array | None,
     pole: Array | None,
 ) -> ChainShape:
-    """Return the shape of a chain on a pose.
+    """Return the shape of a chain with joints (m + 1, 3) on a pose, everything in world space.
 
-    Args:
-        compiled: The compiled shape.
-        points: The joints of the chain, world space, shape (m + 1, 3).
-        pose: The evaluated pose of its armature object.
-        target: The position of its target, world space, shape (3,); None without a target.
-        pole: The position of its pole, world space, shape (3,); None without a pole.
+    ``target`` and ``pole`` are positions (3,), None without.
     """
     spec, outlines = compiled.spec, compiled.limits
     is_free = outlines is None and spec.force is None

@@ -56,12 +56,9 @@ class LimitEnd:
 
 
 def find_ends(armature_object: bpy.types.Object, known: Known, bone: str) -> list[LimitEnd]:
-    """Return the ends of the ranges of one bone in a chain; none if the bone turns freely.
+    """Return the ends of the ranges of a bone in a chain; none if the bone turns freely.
 
-    Args:
-        armature_object: The original object, with the pose that the viewport has evaluated.
-        known: The chain, as ``known_chain`` takes it.
-        bone: The name of one of its bones.
+    The viewport has evaluated the pose of the object.
 
     Raises:
         RigError: If the chain has no bones, or a joint of it cannot be used.

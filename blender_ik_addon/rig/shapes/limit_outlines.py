@@ -137,13 +137,7 @@ class PlacedLimits:
 def compile_outlines(
     skeleton: Skeleton, bones: Indices, joints: BoneJoints
 ) -> LimitOutlines | None:
-    """Compile the limits of the written bones of a chain; None if there are no limits.
-
-    Args:
-        skeleton: The bones of the armature.
-        bones: Indices of the written bones, shape (k,).
-        joints: The joints of these bones.
-    """
+    """Compile the limits of the written bones (k,) of a chain; None if there are no limits."""
     outlines: list[Outline] = []
     directions: list[Array] = []
     count, ranges = 0, zip(joints.low.tolist(), joints.high.tolist(), strict=True)

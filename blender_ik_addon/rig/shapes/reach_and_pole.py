@@ -32,10 +32,8 @@ class ReachZone(NamedTuple):
 def find_reach(points: Array, *, turns_tip_first: bool) -> ReachZone:
     """Return the zone of targets that a chain reaches, regardless of its limits.
 
-    Args:
-        points: Its joints on the pose, world space, shape (m + 1, 3).
-        turns_tip_first: Whether the tip takes the target's rotation before the other bones reach.
-            The tip then moves with the target and does not reach itself.
+    Its joints are in world space, shape (m + 1, 3). If the tip takes the target's rotation before
+    the other bones reach, it moves with the target and does not reach itself.
     """
     segments = points[1:] - points[:-1]
     centre = points[0]
@@ -68,13 +66,10 @@ class PolePlane(NamedTuple):
 
 
 def find_pole_plane(points: Array, end: Array, pole: Array, angle: float) -> PolePlane:
-    """Return the plane of a chain with a pole.
+    """Return the plane of a chain with joints (m + 1, 3) and a pole (3,), in world space.
 
-    Args:
-        points: The chain's joints, world space, shape (m + 1, 3).
-        end: Its target, shape (3,), or the effector of a chain without a target.
-        pole: Its pole, shape (3,).
-        angle: Pole angle, radians, counter-clockwise seen from the end.
+    ``end`` is its target, or the effector of a chain without one, shape (3,). The pole angle is in
+    radians, counter-clockwise seen from the end.
     """
     # For three points floats are faster than NumPy.
     root, end_point, pole_point = points[0].tolist(), end.tolist(), pole.tolist()

@@ -34,11 +34,7 @@ def can_add_bones(armature_object: bpy.types.Object) -> bool:
 
 
 def check_controls(armature_object: bpy.types.Object, controls: Sequence[Control]) -> None:
-    """Raise if the scale of an object allows no controls, or if a parent bone does not exist.
-
-    Raises:
-        RigError: The message says what to do next.
-    """
+    """Raise a ``RigError`` if an object's scale allows no controls, or a parent does not exist."""
     check_scale(armature_object, array_of(armature_object.matrix_world))
     for parent in [control.parent for control in controls if control.parent]:
         if parent not in armature_object.data.bones:
@@ -51,12 +47,7 @@ def check_controls(armature_object: bpy.types.Object, controls: Sequence[Control
 def rest_matrices(armature_object: bpy.types.Object, controls: Sequence[Control]) -> list[Array]:
     """Return the rest matrices with which new bones are at the present places of their controls.
 
-    Args:
-        armature_object: The original object.
-        controls: The controls to make.
-
-    Returns:
-        One matrix for each control, armature space, shape (4, 4).
+    One for each control, armature space, shape (4, 4).
 
     Raises:
         RigError: If the pose of a parent is not finite, or its scale is zero.
@@ -150,13 +141,10 @@ def remove_empty_collections(armature: Any) -> None:
 
 
 def _draw_as(bone: bpy.types.PoseBone, control: Array, display_matrix: Array, unit: float) -> None:
-    """Draw a control bone at another place than its own.
+    """Draw the bone of a control (4, 4) at another place than its own, both in world space.
 
-    Args:
-        bone: The bone of a control.
-        control: Matrix of the control, world space, shape (4, 4).
-        display_matrix: Matrix from a shape of length one to its display, world space, (4, 4).
-        unit: Length of one armature unit in world space.
+    ``display_matrix`` leads from a shape of length one to its display, shape (4, 4). ``unit`` is
+    the length of one armature unit in world space.
     """
     display = np.linalg.inv(control) @ display_matrix
     sides = np.linalg.norm(display[:3, :3], axis=0)

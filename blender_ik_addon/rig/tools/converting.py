@@ -82,11 +82,7 @@ def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) 
 
 
 def check_solver(armature_object: bpy.types.Object) -> None:
-    """Raise if an armature's constraints are solved by iTaSC, which chains do not replace.
-
-    Raises:
-        RigError: The message says what to do first.
-    """
+    """Raise a ``RigError`` if an armature's constraints are solved by iTaSC."""
     if armature_object.pose.ik_solver != "LEGACY":
         raise RigError(
             "This armature's IK Solver is iTaSC, which chains do not support: set it to Standard"
@@ -95,11 +91,7 @@ def check_solver(armature_object: bpy.types.Object) -> None:
 
 
 def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None:
-    """Raise if a chain cannot do what a constraint does.
-
-    Raises:
-        RigError: The message says what to do first.
-    """
+    """Raise a ``RigError`` if a chain cannot do what a constraint does."""
     if constraint.is_override_data or _is_in_library(bone, constraint.name):
         raise RigError("It comes from a library and cannot be removed here: mute it instead.")
     if constraint.ik_type != "COPY_POSE":
@@ -152,11 +144,7 @@ def check_chain(
     spec: ChainSpec,
     bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone],
 ) -> None:
-    """Raise if a constraint cannot do what a chain does; ``bones`` are all pose bones.
-
-    Raises:
-        RigError: The message says what to do first.
-    """
+    """Raise a ``RigError`` if a constraint cannot do what a chain does; ``bones`` are all bones."""
     skeleton = plan.skeleton
     driven = [bones[skeleton.names[bone]] for bone in plan.segments]
     if spec.options.solver in (Solver.FORCE, Solver.FOLLOW):
@@ -249,7 +237,7 @@ def moving_to_chain(
     """Return the changes that move keys of a constraint's settings to those of a chain.
 
     Raises:
-        RigError: If they cannot be moved, as for ``SettingMove``.
+        RigError: If they cannot be moved.
     """
     bones = armature_object.pose.bones
     number = bones[bone].constraints.find(constraint)
@@ -268,7 +256,7 @@ def moving_to_constraint(
     """Return the changes that move keys of a chain's settings to those of a constraint.
 
     Raises:
-        RigError: If they cannot be moved, as for ``SettingMove``.
+        RigError: If they cannot be moved.
     """
     chains = armature_object.chain_ik.chains
     name = chains[index].name
@@ -306,11 +294,8 @@ def write_evaluated_pose(
 def change_in_words(gaps: Array, length: float, frames: Sequence[float], unit: LengthUnit) -> str:
     """Return how joints of a chain have moved, in words; empty if they have not.
 
-    Args:
-        gaps: Distance that each joint has moved at each frame, shape (f, m + 1).
-        length: Length of the chain.
-        frames: The f frames, the present one first.
-        unit: How the scene shows lengths.
+    ``gaps`` are the distances of each joint at each frame, shape (f, m + 1), and ``length`` is that
+    of the chain. The first of the f frames is the present one.
     """
     farthest, tips = gaps.max(axis=1), gaps[:, -1]
     if np.max(farthest) <= UNMOVED_SHARE * length:

@@ -42,17 +42,12 @@ def find_control_goals(
     """Return the goals of a chain's target and pole that keep its present pose; change nothing.
 
     The pole is placed on the side to which the limb bends, turned by the pole angle. A chain that
-    starts from this pose must not flip its bend: that would turn its bones round.
-
-    Args:
-        armature_object: The original object.
-        spec: The chain.
-        limb: The chain, reduced to the bones that its pole turns.
-        scene: The scene in which the controls are to be moved.
+    starts from this pose must not flip its bend: that would turn its bones round. ``limb`` is the
+    chain, reduced to the bones that its pole turns.
 
     Raises:
         RigError: If the chain has no bones, its pose is not finite, or the target or the pole
-            cannot be moved.
+            cannot be moved in the scene.
     """
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole")):
         if anchor is not None:
@@ -107,13 +102,10 @@ def match_controls(
     frame: float | None = None,
     interpolation: str = "",
 ) -> None:
-    """Move targets and poles to their goals, also where some are parents of others.
+    """Move targets and poles of chains to their goals, also where some are parents of others.
 
-    Args:
-        goals: From ``find_control_goals``, of one chain or more.
-        view_layer: The view layer that evaluates them.
-        frame: Frame to key them at, or a curve would move them back; None for no keys.
-        interpolation: As for ``key_anchors``.
+    With a frame they are keyed there, or a curve would move them back. The interpolation is as for
+    ``key_anchors``.
     """
     before = None
     for _ in range(len(goals) + 1):
@@ -144,14 +136,9 @@ def switch_controls(
     frame: int,
     interpolation: str,
 ) -> None:
-    """Match controls from a frame on, with keys; keep the controls of other chains in place.
+    """Match controls from a frame on, with keys; keep those of the other chains in place.
 
-    Args:
-        goals: As for ``match_controls``.
-        others: Targets and poles of the chains that do not change.
-        view_layer: The view layer that evaluates them.
-        frame: Frame to key them at; at the frame before, their former places are keyed.
-        interpolation: As for ``key_anchors``.
+    At the frame before, their former places are keyed. The interpolation is as for ``key_anchors``.
     """
     matrices = {anchor: matrix_of(anchor) for anchor in others if anchor not in goals}
     key_as_played(goals, frame - 1, interpolation)
@@ -224,13 +211,8 @@ def key_switch(
     """Key the channels that chains write: new values at a frame, former ones a frame before.
 
     So the pose that the chains start from does not change before that frame. Call
-    ``key_played_frames`` first: it refuses actions that cannot be keyed.
-
-    Args:
-        armature_object: The original object.
-        specs: The chains' settings, with their stored poses.
-        frame: The frame of the new values.
-        interpolation: Interpolation from that frame on.
+    ``key_played_frames`` first: it refuses actions that cannot be keyed. The settings of
+    the chains have their stored poses. The interpolation is that from the frame on.
     """
     stored = {bone.name: bone for spec in specs for bone in spec.stored_pose}
     bones = armature_object.pose.bones
@@ -264,14 +246,10 @@ def _stored_values(bone: StoredBone | None, prop: str, mode: str) -> tuple[float
 
 
 def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: float) -> None:
-    """Key a property with a step at a frame.
+    """Key a property with a step at a frame; the frame before is keyed as well.
 
-    Args:
-        owner: The owner of the property.
-        path: Path from the owner to the property.
-        frame: Frame of the step; the frame before is keyed as well.
-        before: Value before the step if there are no keys; otherwise that of the curve stays.
-        after: Value from the step on.
+    ``path`` leads from the owner to the property. ``before`` is the value before the step if there
+    are no keys; otherwise that of the curve stays. ``after`` is the value from the step on.
     """
     holder_path, _, name = path.rpartition(".")
     existing = next((curve for curve in curves(owner) if curve.data_path == path), None)

@@ -43,13 +43,7 @@ def add_foot_roll(
     """Return the chain of a leg with pivots for foot roll, and that of its toes if it has any.
 
     Chains of other limbs, and of feet not drawn at a sole or with bones in other directions, do not
-    change.
-
-    Args:
-        armature_object: The original object.
-        limb: The limb.
-        chain: Its chain, with one control.
-        driven: Names of the bones that chains drive already.
+    change. The chain has one control; ``driven`` are the names of bones that chains drive already.
     """
     (control,) = chain.controls
     is_flat = control.look is not None and _is_flat(control.look)
@@ -84,11 +78,7 @@ def find_missing_toes(
 ) -> NewChain | None:
     """Return the chain of the toes that a foot could have but lacks; None otherwise.
 
-    Args:
-        armature_object: The original object.
-        limb: The leg.
-        target: The target of its chain.
-        driven: Names of the bones that chains drive already.
+    ``target`` is that of the leg's chain, and ``driven`` are the names of bones that chains drive.
     """
     mechanism = mechanism_of(target)
     words = [pivot.word for pivot in pivots(has_ball=True, outward=1.0)]
@@ -219,11 +209,8 @@ def mirrored_foot(
 ) -> list[Control]:
     """Return the control bones with which the foot of the other side rolls as this one.
 
-    Args:
-        armature_object: The original object.
-        target: The ankle of this side.
-        other: Name of the control bone of the other side.
-        length: Length of the chain.
+    ``target`` is the ankle of this side, ``other`` the control bone of the other side, and
+    ``length`` that of the chain.
     """
     return [
         Control(

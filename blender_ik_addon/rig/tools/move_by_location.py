@@ -48,16 +48,7 @@ def place_of(anchor: Anchor) -> Array:
 
 
 def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
-    """Raise if an object or a bone cannot be moved by hand.
-
-    Args:
-        anchor: The object or bone.
-        word: What it is, "target" or "pole".
-        scene: The scene in which it is to be moved.
-
-    Raises:
-        RigError: The message says what to do first.
-    """
+    """Raise a ``RigError`` if a "target" or "pole" cannot be moved by hand in a scene."""
     check_in_scene(anchor, word, uids_in(scene))
     owner = anchor.object
     if not owner.is_editable:
@@ -115,12 +106,7 @@ class GrabbedControl:
 
 
 def grab_control(anchor: Anchor, word: str, scene: bpy.types.Scene) -> GrabbedControl:
-    """Return the present state of a control that is to be moved.
-
-    Args:
-        anchor: An evaluated object or bone.
-        word: What it is, "target" or "pole".
-        scene: The scene in which it is to be moved.
+    """Return the present state of an evaluated "target" or "pole" that is to be moved in a scene.
 
     Raises:
         RigError: If it cannot be moved by hand, or its place is not finite.
@@ -135,16 +121,11 @@ def grab_control(anchor: Anchor, word: str, scene: bpy.types.Scene) -> GrabbedCo
 
 
 def move_to_point(grabbed: GrabbedControl, point: Array, view_layer: bpy.types.ViewLayer) -> None:
-    """Move a control to a point by its location channels alone, and evaluate it.
+    """Move a control to a point in world space, (3,), by its location channels alone; evaluate it.
 
     Locked and driven channels stay; the others bring it as near as they can. It need not have been
     evaluated since ``grab_control``. A point that is not finite, or beyond the range that Blender
     evaluates, moves nothing.
-
-    Args:
-        grabbed: The control.
-        point: World space, shape (3,).
-        view_layer: The view layer that evaluates it.
 
     Raises:
         MoveBlockedError: If a constraint keeps it elsewhere; its former location is restored.

@@ -9,16 +9,11 @@ import bpy
 
 
 def has_linked(armature_object: bpy.types.Object, items: Any, indices: Iterable[int]) -> bool:
-    """Return whether any of the items at indices come from the library.
+    """Return whether any of the items at indices of a collection come from the library.
 
-    Blender has no property for that. Names can be changed here, the library may get more items,
-    and the override lists some linked items as inserted. But only local items can be moved, so
-    each item is moved to a new last place and back.
-
-    Args:
-        armature_object: The original object.
-        items: A collection of its settings; references to items are invalid afterwards.
-        indices: Indices of the items.
+    Blender has no property for that. Names can be changed here, the library may get more items, and
+    the override lists some linked items as inserted. But only local items can be moved, so each
+    item is moved to a new last place and back. References to items are invalid afterwards.
     """
     if armature_object.override_library is None:
         return False

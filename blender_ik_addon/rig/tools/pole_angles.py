@@ -31,12 +31,8 @@ def root_axes(chain: PlannedChain, pose: Pose, channels: Array) -> Array:
     """Return the X and Z axes of a root bone in the plane across the chord of a start pose, (2, 2).
 
     Rows are X and Z. Columns are the components along the bend side, and along the direction a
-    quarter turn counter-clockwise from it, seen from the target.
-
-    Args:
-        chain: The chain.
-        pose: The pose of its armature object.
-        channels: Rotation channels of the start pose, shape (k, 4).
+    quarter turn counter-clockwise from it, seen from the target. ``channels`` are the rotation
+    channels of the start pose, shape (k, 4).
 
     Raises:
         InvalidChainError: If a bone has no length.
@@ -83,9 +79,8 @@ def angle_of_constraint(axes: Array, angle: float, *, flips: bool) -> float:
 def change_of(angle_of: Callable[[float], float], angle: float) -> ValueChange:
     """Return the change of an animated pole angle, without jumps by full turns.
 
-    Args:
-        angle_of: Converts an angle, to within half a turn to either side.
-        angle: The present angle; its offset is used for everything without keys.
+    ``angle_of`` converts an angle, to within half a turn to either side. The offset of the present
+    angle is used for everything without keys.
     """
     offset = math.remainder(angle_of(angle) - angle, math.tau)
 

@@ -43,11 +43,7 @@ class PoleAxis:
 
 
 def pole_axis(armature_object: bpy.types.Object, known: Known) -> PoleAxis:
-    """Return the axis of the pole angle of a chain in its present pose.
-
-    Args:
-        armature_object: The original object, with a viewport's evaluated pose.
-        known: The chain.
+    """Return the axis of the pole angle of a chain in the pose that a viewport has evaluated.
 
     Raises:
         RigError: If the chain has no bones, a joint is invalid, or its ends coincide.

@@ -34,10 +34,7 @@ def capture(
 ) -> tuple[StoredBone, ...]:
     """Return the channels of a chain's bones as they are now; nothing if it has no bones.
 
-    Args:
-        armature_object: The original object.
-        evaluated: The object to read: the evaluated copy in a render, otherwise the original.
-        spec: The chain's settings.
+    ``evaluated`` is the object to read: the evaluated copy in a render, otherwise the original.
 
     Raises:
         RigError: If a channel is not finite.
@@ -70,13 +67,13 @@ def restore_pose(
 ) -> None:
     """Restore the stored pose of a chain; keyed channels take the values of their F-curves.
 
-    Channels that NLA strips play take the values of the animated pose.
+    Channels that NLA strips play take the values of the animated pose, if it is known.
 
     Args:
         armature_object: The original object.
         spec: The chain's settings, with the stored pose.
         frame: The present frame, with subframe.
-        animated: The pose that NLA strips give, if it is known.
+        animated: The pose that NLA strips give.
         bone_names: Names of the stored bones to restore; all by default.
         only: Restore only locations or only scales; all channels by default.
     """
@@ -108,12 +105,7 @@ def find_unwritten_bones(
     """Return names of stored bones that a chain does not write or move any more, as two sets.
 
     First the bones that it no longer writes, then those with a stored location that it no longer
-    slides.
-
-    Args:
-        armature_object: The original object.
-        spec: The chain's settings, with the stored pose.
-        known: The object's bones until now; saves time if they have not changed.
+    slides. ``known`` are the bones until now; it saves time if they have not changed.
     """
     skeleton = compile_skeleton(armature_object, known)
     plan = plan_or_none(skeleton, spec)

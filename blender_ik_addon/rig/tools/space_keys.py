@@ -46,7 +46,7 @@ def key_space(
     scene: bpy.types.Scene,
     interpolation: str,
 ) -> None:
-    """Move a control with a space from a frame on, with keys at that frame and the one before.
+    """Move a control with a space, or the world, from a frame on, with keys there and one before.
 
     Over more than one frame the control is keyed at each, so that it stays where it plays now. Its
     later keys are then relative to the new space. If another switch follows, the control stays in
@@ -203,16 +203,10 @@ def _remove_keys(control: Anchor, frames: Sequence[int]) -> None:
 def _steps(
     control: Anchor, new: str, first: int, last: int
 ) -> tuple[dict[float, str], float | None]:
-    """Return which space is to act from which frame on, and the frame of the next switch.
+    """Return which space is to act from which frame on, and the frame of the next switch or None.
 
-    Args:
-        control: The object or bone.
-        new: Name of the space that acts from the first frame to the next switch; empty for none.
-        first: The first frame.
-        last: The last frame; the next switch is the first one after it.
-
-    Returns:
-        Names by frame, in rising order, and the frame of the next switch; None without.
+    The names of spaces are by frame, in rising order, empty for none. ``new`` acts from the first
+    frame to the next switch, which is the first one after the last frame.
     """
     constraints, known = constraints_of(control), _influences(control)
     present = {constraint.name: constraint.influence for constraint in constraints}
