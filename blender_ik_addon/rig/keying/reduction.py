@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
 
 Metric = Callable[[Array, Array], Array]
 
 ROTATIONS_OF_FOUR = ("rotation_quaternion", "rotation_axis_angle")
-# Minimum divisor of a norm, so that the components of a zero quaternion or axis stay zero.
+# Minimum divisor of a norm, so that the components of a zero quaternion stay zero.
 MIN_NORM = 1e-30
 
 
@@ -60,7 +61,7 @@ def _metric(prop: str, bone_length: float) -> Metric:
     if prop == "rotation_quaternion":
         return _angles
     if prop == "rotation_axis_angle":
-        return lambda first, second: _angles(_quaternions(first), _quaternions(second))
+        return lambda *pair: _angles(*map(rotation.quaternion_from_axis_angle, pair))
     if prop == "rotation_euler":
         # The sum of the three turns is never less than the angle between both rotations.
         return lambda first, second: np.abs(first - second).sum(axis=1)
@@ -74,12 +75,6 @@ def _angles(first: Array, second: Array) -> Array:
     # Unlike the scalar product, this is exact for small angles as well.
     distances = (np.linalg.norm(first - sign * second, axis=1) for sign in (1.0, -1.0))
     return 4.0 * np.arcsin(np.clip(0.5 * np.minimum(*distances), 0.0, 1.0))
-
-
-def _quaternions(angle_axes: Array) -> Array:
-    """Return the quaternions of angles and axes."""
-    half_angles = 0.5 * angle_axes[:, :1]
-    return np.hstack((np.cos(half_angles), np.sin(half_angles) * _unit(angle_axes[:, 1:])))
 
 
 def _unit(vectors: Array) -> Array:
