@@ -102,8 +102,7 @@ class PlantedClip:
                 " choose other frames."
             )
         placed = {
-            index: placements(armature_object, self._skeleton, spec, clip.poses)
-            for index, spec in chains.items()
+            index: placements(armature_object, spec, clip.poses) for index, spec in chains.items()
         }
         self._limbs = find_limbs(self._skeleton, chains, placed, clip.poses)
         ground = _find_ground(clip, planting)
@@ -231,7 +230,7 @@ class PlantedClip:
         """Return pole angles (F,) with which a moved limb bends as it does in the clip."""
         limb = self._limbs[index]
         goals = np.linalg.inv(self._find_root_move(index)) @ self._goals[index]
-        placed = placements(self._object, self._skeleton, limb.spec, self._clip.poses, goals)
+        placed = placements(self._object, limb.spec, self._clip.poses, goals)
         # They are not smoothed: the reference side may turn fast where the limb does not.
         return np.unwrap(placed.pole_angle)
 

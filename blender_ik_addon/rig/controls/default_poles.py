@@ -21,7 +21,6 @@ from ..planning.known_skeletons import skeleton_of
 from ..reading import spaces
 from ..reading.chain_plan import ChainPlan, check, plan_chain
 from ..reading.channels import Pose, matrices_of, read_pose
-from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, NegativeScale
 from ..reading.world import find_unmirrored, not_finite
 
@@ -71,21 +70,18 @@ def placement(
         IKError: If the chain has no bones, no finite pose or a bone without length, or cannot
             follow its target.
     """
-    skeleton = skeleton_of(armature_object)
-    plan = plan_chain(skeleton, spec)
     if spec.target is not None:
+        plan = plan_chain(skeleton_of(armature_object), spec)
         if not np.isfinite(np.array(spec.target.object.matrix_world)).all():
             raise not_finite(spec.target, "target")
         check(armature_object, plan, spec, {spec.target.object.session_uid})
-    poses = [read_pose(armature_object)]
-    rows = placements(armature_object, skeleton, spec, poses, before=before)
+    rows = placements(armature_object, spec, [read_pose(armature_object)], before=before)
     fields = {name: array[0] for name, array in vars(rows).items() if name != "bone_count"}
     return Placement(**fields, bone_count=rows.bone_count)
 
 
 def placements(
     armature_object: bpy.types.Object,
-    skeleton: Skeleton,
     spec: ChainSpec,
     poses: Sequence[Pose],
     goals: Array | None = None,
@@ -95,7 +91,6 @@ def placements(
 
     Args:
         armature_object: The original object.
-        skeleton: Its bones.
         spec: The chain's settings.
         poses: The F poses.
         goals: World matrices of the target, shape (F, 4, 4), if it is to be elsewhere: then the
@@ -105,7 +100,7 @@ def placements(
     Raises:
         IKError: If the chain has no bones or no finite pose, or if a bone has no length.
     """
-    plan = plan_chain(skeleton, spec)
+    plan = plan_chain(skeleton_of(armature_object), spec)
     world, frames, posed = _read_poses(armature_object, plan, poses)
     tips = np.array([pose.matrices[plan.tip][:3, :3] for pose in poses])
     joints = spaces.transform_point(world[:, None], posed.joints)

@@ -24,16 +24,14 @@ from ..controls.control_spaces import (
 )
 from ..keying.curve_points import remove_points, set_interpolation
 from ..keying.keyed_frames import keys_moving
-from ..keying.keys import Channel, check_keyable, remove_animation
+from ..keying.keys import Channel, check_keyable, curves_of, remove_animation
 from ..keying.played_keys import key_played_frames
 from ..keying.playing import check_shown, preserve_frame
 from ..keying.unplayed_keys import check_curves, check_undriven
 from ..reading.anchors import space_of
-from ..reading.animation import curves
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
-from ..reading.world import channels_of
-from .fk_ik import anchor_channels, channel_names, key_anchors, key_as_played
+from .fk_ik import anchor_channels, key_anchors, key_as_played
 
 PlacedFrame = tuple[Array, Array]
 """The matrix that a control is to show at a frame, and that of its spaces, shape (4, 4) each."""
@@ -188,9 +186,7 @@ def _key_shown(
 
 def _curves(control: Anchor) -> list[bpy.types.FCurve]:
     """Return the F-curves of a control's location and rotation."""
-    owner = channels_of(control)
-    paths = {owner.path_from_id(name) for name in channel_names(owner)}
-    return [curve for curve in curves(control.object) if curve.data_path in paths]
+    return list(curves_of(control.object, anchor_channels([control])[control.object]).values())
 
 
 def _remove_keys(control: Anchor, frames: Sequence[int]) -> None:
@@ -229,9 +225,10 @@ def _steps(
 
 def _influences(control: Anchor) -> dict[str, bpy.types.FCurve]:
     """Return the F-curves of the influences of a control's spaces, by name."""
-    curves_by_path = {curve.data_path: curve for curve in curves(control.object)}
-    paths = {space.name: space.path_from_id("influence") for space in constraints_of(control)}
-    return {name: curves_by_path[path] for name, path in paths.items() if path in curves_by_path}
+    spaces = constraints_of(control)
+    channels = {Channel("", space.path_from_id("influence")): space.name for space in spaces}
+    known = curves_of(control.object, channels)
+    return {channels[channel]: curve for channel, curve in known.items()}
 
 
 def _key_influences(control: Anchor, steps: Mapping[float, str]) -> None:
