@@ -21,7 +21,7 @@ from ...rig.anatomy.bone_names import opposite
 from ...rig.anatomy.limb_chains import LIMB_PRESETS, chain_of, joints_of
 from ...rig.anatomy.limbs import Limb, LimbKind
 from ...rig.controls.control_sizes import look_of
-from ...rig.controls.default_poles import Placement, placement, soft_distance
+from ...rig.controls.default_poles import Placement, placement
 from ...rig.frames.carried_sides import angle_toward
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.posing.twisting import with_twist_spread
@@ -181,7 +181,7 @@ def _new_chains(
         other = places.get(opposite(limb.name)) if opposite(limb.name) != limb.name else None
         look = look_of(owner, limb, place.target, other)
         control = target_control(spec.name, place, options.parent, look)
-        soft = soft_distance(place) if LIMB_PRESETS[limb.kind].is_soft else 0.0
+        soft = float(place.soft) if LIMB_PRESETS[limb.kind].is_soft else 0.0
         chain = NewChain(spec, place, [control], soft=soft)
         chains += [chain] if driven is None else add_foot_roll(owner, limb, chain, driven)
     return chains

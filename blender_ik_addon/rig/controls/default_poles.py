@@ -47,7 +47,8 @@ class Placement:
         pole: A point beside the chain on its bend side, world space, shape (3,).
         length: The chain's length in world space, shape ().
         bone_count: Number of bones that bend: without a tip that takes the target's rotation.
-        slack: Distance of these bones from full reach, in the scene units of settings, shape ().
+        soft: Soft distance of a new limb that keeps its pose, in the scene units of settings,
+            shape ().
         pole_angle: Pole angle of a chain that carries its side, radians, shape (); zero for others.
         joints: Joints from the root to the effector, world space, shape (m + 1, 3).
     """
@@ -56,7 +57,7 @@ class Placement:
     pole: Array
     length: Array
     bone_count: int
-    slack: Array
+    soft: Array
     pole_angle: Array
     joints: Array
 
@@ -134,9 +135,9 @@ def placements(
     # The pole angle turns the bend away from the pole.
     side = _rotated_across(chord, side, -sense * spec.pole_angle)
     pole = _poles_beside(joints[:, bends], spaces.transform_direction(world, side), length)
-    slack = _slack(world, posed.joints[:, bends])
+    soft = _soft_distances(world, posed.joints[:, bends], length)
     count = joints[:, bends].shape[1] - 1
-    return Placement(target, pole, length, count, slack, angle, joints)
+    return Placement(target, pole, length, count, soft, angle, joints)
 
 
 class _SideCarrier(NamedTuple):
@@ -254,21 +255,16 @@ def _dot(first: Array, second: Array) -> Array:
     return (first * second).sum(axis=1, keepdims=True)
 
 
-def soft_distance(placed: Placement) -> float:
-    """Return the soft distance of a new limb with which its present pose does not change."""
-    soft = float(min(SOFT * placed.length, placed.slack))
-    return soft if soft >= MIN_SOFT * placed.length else 0.0
+def _soft_distances(world: Array, joints: Array, length: Array) -> Array:
+    """Return soft distances (B,) that keep joints (B, n + 1, 3) in armature space in place.
 
-
-def _slack(world: Array, joints: Array) -> Array:
-    """Return the distance of joints (B, n + 1, 3) in armature space from full reach, shape (B,).
-
-    In the scene units of soft distances: an unevenly scaled armature counts by its largest scale.
+    Scene units: an unevenly scaled armature counts by its largest scale.
     """
     reach = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1)
     distance = np.linalg.norm(joints[:, -1] - joints[:, 0], axis=1)
     size = np.linalg.norm(world[:, :3, :3], 2, axis=(1, 2))
-    return size * np.maximum(0.0, reach - distance)
+    soft = np.minimum(SOFT * length, size * np.maximum(0.0, reach - distance))
+    return np.where(soft >= MIN_SOFT * length, soft, 0.0)
 
 
 def _chords(joints: Array) -> Array:
