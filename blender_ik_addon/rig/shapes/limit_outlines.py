@@ -14,15 +14,12 @@ from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.bone_joints import BoneJoints
 from ..reading.skeleton import Skeleton
-from ..reading.spaces import RestFrames, parent_frames
+from ..reading.spaces import RestFrames, inverse, parent_frames, transform_direction
 from .chain_lines import EvaluatedPose
 from .limit_shapes import Arc, find_bounds, swing_axes
 
 # Shares of a bone's length: radius of bends and swings, of twists, and the place of the twists.
 BEND_SIZE, TWIST_SIZE, TWIST_PLACE = 0.45, 0.22, 0.3
-# Least volume of a frame with an inverse, as a share of the volume of a box with the same sides.
-# With a much larger share, strongly sheared bones would show wrong twist limits.
-MIN_FRAME_VOLUME_SHARE = 1e-9
 # Least length to divide by, so that a zero vector stays zero.
 MIN_DIVISOR = 1e-300
 
@@ -178,7 +175,7 @@ def place_outlines(outlines: LimitOutlines, pose: EvaluatedPose) -> PlacedLimits
     twists = outlines.twists
     if twists.size:
         zeros = frames[twists]
-        turned = np.linalg.solve(_replace_flat(zeros), units[twists, 1, :, None])[..., 0]
+        turned = transform_direction(inverse(zeros), units[twists, 1])
         frames[twists] = zeros @ swing_axes(turned / _norms(turned))
     rest_sizes, offsets = outlines.sizes_and_offsets
     sizes = rest_sizes * lengths[:, 1]
@@ -203,14 +200,6 @@ def _norms(vectors: Array) -> Array:
     """Return the norms of vectors (..., 3), at least ``MIN_DIVISOR``, shape (..., 1)."""
     squares = np.add.reduce(vectors * vectors, axis=-1, keepdims=True)
     return np.maximum(np.sqrt(squares), MIN_DIVISOR)
-
-
-def _replace_flat(frames: Array) -> Array:
-    """Return frames (o, 3, 3) with the identity for flat ones, which have no inverse."""
-    sizes = np.prod(np.sqrt(np.einsum("oij,oij->oj", frames, frames)), axis=1)
-    # Also false for frames that are not finite.
-    is_solid = np.abs(np.linalg.det(frames)) > MIN_FRAME_VOLUME_SHARE * sizes
-    return np.where(is_solid[:, None, None], frames, np.eye(3))
 
 
 class Stroke(enum.IntEnum):
