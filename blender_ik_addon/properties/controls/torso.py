@@ -221,12 +221,8 @@ def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
 def _is_moved(anchor: Anchor) -> bool:
     """Tell whether any chain moves an object or a bone, directly or through other ones."""
     moved_by = Dependencies()
-    moved_by.add_anchor(anchor)
-    return any(
-        (mover.object.session_uid, name) in moved_by.points
-        for mover in movers()
-        for name in mover.bones
-    )
+    moved_by.add_anchors(anchor)
+    return any(moved_by.has_any(mover.object, mover.bones) for mover in movers())
 
 
 def pin_legs(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> None:

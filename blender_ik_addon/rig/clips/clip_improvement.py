@@ -132,19 +132,16 @@ class BakedClip:
 
     def _exclude_groups(self, recorder: Recorder) -> None:
         """Exclude groups that cannot be improved, and find the goals of the rest."""
-        followed = Dependencies()
+        followed, names = Dependencies(), self._skeleton.names
         for spec in recorder.chains.values():
-            for anchor in (spec.target, spec.pole):
-                if anchor is not None:
-                    followed.add_anchor(anchor)
-        names, uid = self._skeleton.names, recorder.object.session_uid
+            followed.add_anchors(spec.target, spec.pole)
         for group in self._groups:
             driven = group.driven
             if any(spec.depends_on_time for spec in driven.specs):
                 group.exclude(GOES_ON)
             elif len(driven.bones) > MOST_BONES:
                 group.exclude(HAS_MANY)
-            elif any((uid, names[bone]) in followed.points for bone in driven.bones.tolist()):
+            elif followed.has_any(recorder.object, [names[bone] for bone in driven.bones]):
                 group.exclude(FOLLOWED)
             if not group.why:
                 self._find_goals(group)

@@ -255,24 +255,17 @@ def makes_cycle(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool
     The bones that any of the chains write depend on their targets.
     """
     movers = Dependencies(use_drivers=False)
-    movers.add_anchor(space)
+    movers.add_anchors(space)
     waiting = list(chains)
-
-    def moves_space(chain: Mover) -> bool:
-        uid = chain.object.session_uid
-        return any((uid, name) in movers.points for name in chain.bones)
-
-    while dependent := [chain for chain in waiting if moves_space(chain)]:
+    while dependent := [chain for chain in waiting if movers.has_any(chain.object, chain.bones)]:
         waiting = [chain for chain in waiting if chain not in dependent]
         for chain in dependent:
-            for anchor in chain.anchors:
-                movers.add_anchor(anchor)
+            movers.add_anchors(*chain.anchors)
             movers.add_chain(chain.object, chain.bones[0])
-    uid = control.object.session_uid
     if not control.bone:
-        return uid in movers.owners
+        return control.object.session_uid in movers.owners
     is_armature = space.object == control.object and not space.bone
-    return is_armature or (uid, control.bone) in movers.points
+    return is_armature or movers.has_any(control.object, [control.bone])
 
 
 def unconstrained(control: Anchor) -> Array:

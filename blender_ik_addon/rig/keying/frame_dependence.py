@@ -36,8 +36,7 @@ def dependencies_of(rig: bpy.types.Object, chains: Iterable[ChainSpec]) -> Depen
     """Return the dependencies of an armature object's chains."""
     dependencies, skeleton = Dependencies(), skeleton_of(rig)
     for spec in chains:
-        for anchor in spec.anchors:
-            dependencies.add_anchor(anchor)
+        dependencies.add_anchors(*spec.anchors)
         plan = plan_or_none(skeleton, spec)
         if plan is not None:
             dependencies.add_chain(rig, plan.names[0], plan.names)

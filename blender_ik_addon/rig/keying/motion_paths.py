@@ -147,11 +147,8 @@ def are_outdated(owner: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[s
     not count.
     """
     movers = Dependencies(use_drivers=False)
-    for bone in _unfilled_owners(owner):
-        movers.add_anchor(Anchor(owner, bone))
-    return any(
-        (rig.session_uid, bone) in movers.points for rig, bones in moved.items() for bone in bones
-    )
+    movers.add_anchors(*[Anchor(owner, bone) for bone in _unfilled_owners(owner)])
+    return any(movers.has_any(rig, bones) for rig, bones in moved.items())
 
 
 def _unfilled_owners(owner_object: bpy.types.Object) -> Iterator[str]:

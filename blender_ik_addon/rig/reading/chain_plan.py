@@ -295,7 +295,7 @@ def check(
     for anchor, word in ((spec.target, "target"), (spec.pole, "pole"), (floor, "floor")):
         if anchor is not None:
             _check_anchor(armature_object, anchor, word, present)
-            moved_by.add_anchor(anchor)
+            moved_by.add_anchors(anchor)
             if not written.isdisjoint(moved_by.points):
                 owners = frozenset(moved_by.owners if moved_by.has_constraints else ())
                 text = _below_itself(armature_object, anchor, word, written)
@@ -376,7 +376,7 @@ def _below_itself(
     if (armature_object.session_uid, anchor.bone) not in written:
         for control, space in _spaces_of(anchor):
             moved_by = Dependencies()
-            moved_by.add_anchor(space)
+            moved_by.add_anchors(space)
             if not written.isdisjoint(moved_by.points):
                 return Message(
                     "This chain moves the space '{bone}' of its own {word} '{name}': choose another"

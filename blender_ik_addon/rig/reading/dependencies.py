@@ -105,9 +105,16 @@ class Dependencies:
         anchored, tied = tuple(self._anchor_points), tuple(self.tied_points)
         return MovedBy(points, owners, self.has_constraints, anchored, tied)
 
-    def add_anchor(self, anchor: Anchor) -> None:
-        """Add what moves a target or pole."""
-        self._add_object(anchor.object, anchor.bone)
+    def add_anchors(self, *anchors: Anchor | None) -> None:
+        """Add what moves targets, poles and floors, as far as set."""
+        for anchor in anchors:
+            if anchor is not None:
+                self._add_object(anchor.object, anchor.bone)
+
+    def has_any(self, armature_object: bpy.types.Object, bones: Iterable[str]) -> bool:
+        """Return whether any of an object's bones moves the things."""
+        uid = armature_object.session_uid
+        return any((uid, bone) in self.points for bone in bones)
 
     def add_chain(
         self, armature_object: bpy.types.Object, root: str, driven: Iterable[str] = ()
@@ -331,7 +338,7 @@ class OwnAnchor:
         """Return whether the chain still moves it; nothing moves an object that was removed."""
         moved_by = Dependencies()
         with suppress(ReferenceError):
-            moved_by.add_anchor(self.anchor)
+            moved_by.add_anchors(self.anchor)
         return not self.written.isdisjoint(moved_by.points)
 
 

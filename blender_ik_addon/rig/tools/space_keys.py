@@ -168,7 +168,7 @@ def _remove_spaces(control: Anchor, deleted: Collection[Anchor]) -> None:
 def _moving_frames(control: Anchor) -> range:
     """Return all frames from the first to the last key of whatever moves a control."""
     moved_by = Dependencies()
-    moved_by.add_anchor(control)
+    moved_by.add_anchors(control)
     keyed = keys_moving(moved_by, bpy.data.objects)
     return range(math.floor(min(keyed)), math.ceil(max(keyed)) + 1) if keyed else range(0)
 
