@@ -162,3 +162,26 @@ def test_controls_that_a_linked_duplicate_follows_stay_as_long_as_it_does(rigify
     assert not {"Root", "Arm Target.L"} & set(ob.data.bones.keys())
     # A collection that contains one of the user stays.
     assert ob.data.collections_all["Mine"].parent.name == "Chain IK Controls"
+
+
+def test_a_control_keeps_its_motion_along_a_path_with_keys_on_the_curve():
+    ob = make_carried("EMPTY")
+    carrier, curve = ob.chain_ik.chains[1].target, bpy.data.curves.new("Path", "CURVE")
+    curve.dimensions, curve.use_path = "3D", True
+    line = curve.splines.new("POLY")
+    line.points.add(1)
+    line.points[1].co = (0.0, 2.0, 0.0, 1.0)
+    path = bpy.data.objects.new("Path", curve)
+    bpy.context.scene.collection.objects.link(path)
+    carrier.animation_data_clear()
+    carrier.constraints.new("FOLLOW_PATH").target = path
+    for frame in (1, 25):
+        curve.eval_time = 4.0 * (frame - 1)
+        curve.keyframe_insert("eval_time", frame=frame)
+    rigs.go_to(5)
+    before = spaces.target_matrices(ob)
+    ob.chain_ik.active_index = 1
+    press(remove, delete_controls=True)
+    for frame, matrix in spaces.target_matrices(ob).items():
+        np.testing.assert_allclose(matrix, before[frame], atol=spaces.MAX_MOVE, err_msg=str(frame))
+    assert np.ptp([matrix[:3, 3] for matrix in before.values()], axis=0).max() > 1.0
