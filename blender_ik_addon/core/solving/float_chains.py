@@ -188,6 +188,11 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
         drawn_in = scale(task.target, reach / distance)
         task = replace(task, target=drawn_in, tolerance=FINEST_TOLERANCE * reach)
     accepted = max(task.tolerance, ARRIVAL_TOLERANCE * reach)
+
+    def bent() -> BonesState:
+        turned = bend_in_floats(chain.bend_start, full_task)
+        return newton_bones.clamp_state(chain.bones, turned)
+
     is_off_target = state.find_error(task.target) > accepted
     if is_swept:
         offset = norm(FLOATS, reject(task.target, start.chord))
@@ -197,7 +202,7 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
             return _Trial(state, used, _Use.NOTHING)
         state, used = _sweep(chain, task, options.solver)
     elif is_off_target:
-        state = newton_bones.clamp_state(chain.bones, bend_in_floats(chain.bend_start, full_task))
+        state = bent()
     side = None if task.pole is None else _find_side(start, task)
     aimed = chain.bones._replace(side=side, tip=tip)
     if has_aims := side is not None or tip is not None:
@@ -208,8 +213,11 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
     if is_too_far and gap > accepted:
         return _Trial(state, used, _Use.NOTHING)
     if gap > (accepted if has_aims or not is_swept else task.tolerance):
-        cap, warm_start = min(task.iterations, used + MAX_NEWTON_ITERATIONS), state
-        state, used = _iterate(chain.bones, task, state, used, cap)
+        warm_start = state
+        state, used = _close(chain, task, state, used)
+        if is_swept and not has_aims and state.find_error(task.target) > accepted:
+            warm_start = bent()
+            state, used = _close(chain, task, warm_start, used)
         if state.find_error(task.target) > accepted:
             # If aims lead to no solution, start again in arrays, which also search without them.
             return _Trial(warm_start, used, _Use.NOTHING if has_aims else _Use.WARM_START)
@@ -259,6 +267,12 @@ def _sweep(chain: FloatChain, task: Task, solver: Solver) -> tuple[BonesState, i
     inputs = Targets((task.target,)), task.tolerance, min(task.iterations, MOST_SWEEPS)
     pose, used = sweep_bones(FLOATS, solver, chain.bones.chain, chain.start_state.pose, *inputs)
     return newton_bones.clamp_state(chain.bones, pose.rotations), used
+
+
+def _close(chain: FloatChain, task: Task, state: BonesState, used: int) -> tuple[BonesState, int]:
+    """As ``Run.close``, of one chain."""
+    cap = min(task.iterations, used + MAX_NEWTON_ITERATIONS)
+    return _iterate(chain.bones, task, state, used, cap)
 
 
 def _iterate(

@@ -71,23 +71,17 @@ def solve_positions(
         run, state, used = _make_starts(chains, run, is_off_target, full_target, task, options)
         if _is_swept(run, options.solver) and not options.use_finish:
             return run, state, used
-        start_state = state
-        if run.aims is None or options.orient_weight < 1.0:
-            flags = None if options.solver in STOP_AT_ARRIVAL else np.ones_like(is_off_target)
-            state, used = run.close(state, used, flags)
-        if run.aims is not None:
-            aims = run.aims.take_share(state.posed, options.orient_weight)
-            run = replace(run, aims=aims)
-            state, used = run.aim(state, used, is_off_target)
-        if run.is_chain:
-            # Forget steps that did not arrive: near a ridge their last digits would choose the
-            # side. Sweeps twist by chance chains that they do not bring to their targets.
-            is_open = run.is_open(state)
-            if _is_swept(run, options.solver):
-                start_state = _bend_free(chains, run, is_open, full_target, task, options)
-            state = start_state.choose(is_open, state)
-        else:
-            state, used = run.minimise_errors(state, used)
+        run, state, used = _approach(run, state, used, is_off_target, options)
+        rows = repeat_single(np.flatnonzero(run.is_open(state)), len(used))
+        if rows.size and run.is_chain and _is_swept(run, options.solver):
+            # Sweeps twist by chance chains that they do not bring to their targets.
+            bent = _bend_free(chains, run, is_off_target, full_target, task, options)
+            inputs = bent.take(rows), used[rows], is_off_target[rows]
+            # The aims have their share already.
+            whole = replace(options, orient_weight=1.0)
+            _, again, steps = _approach(run.take(rows), *inputs, whole)
+            state, used = state.put(rows, again), used.copy()
+            used[rows] = steps
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
     is_force = options.solver is Solver.FORCE
     has_iterations = (RUN_IN_ITERATIONS if is_force else used) < run.iterations
@@ -128,6 +122,27 @@ def _make_starts(
     if not _is_swept(run, solver):
         return run, run.start, used
     return run, *_sweep(chains, run, options)
+
+
+def _approach(
+    run: Run, start: State, used: Counts, is_off_target: Flags, options: SolveOptions
+) -> tuple[Run, State, Counts]:
+    """Return the run with its aims, states after NEWTON, and the iterations used.
+
+    Forget the steps of chains that do not arrive: near a ridge their last digits would choose the
+    side.
+    """
+    state = start
+    if run.aims is None or options.orient_weight < 1.0:
+        flags = None if options.solver in STOP_AT_ARRIVAL else np.ones_like(is_off_target)
+        state, used = run.close(state, used, flags)
+    if run.aims is not None:
+        aims = run.aims.take_share(state.posed, options.orient_weight)
+        run = replace(run, aims=aims)
+        state, used = run.aim(state, used, is_off_target)
+    if run.is_chain:
+        return run, start.choose(run.is_open(state), state), used
+    return run, *run.minimise_errors(state, used)
 
 
 def _choose_starts(chains: CompiledChains, options: SolveOptions) -> BendStarts:
