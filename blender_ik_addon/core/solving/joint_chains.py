@@ -330,15 +330,12 @@ def _record(
     is_held = (holds.any(axis=2).T[:, None] & chains.topology.is_on_path[:, :, None]).any(axis=0)
     if slide_holds is not None:
         is_held |= slide_holds.any(axis=0)
-    shift, distance = targets.shift, targets.distance
-    if shift is not None:
-        # Soft distances have moved targets, but not what is in reach.
-        shift, distance = shift * unit, distance + shift
     is_stretched, is_too_far, is_too_near = _judge_reach(
-        run.tree, targets, posed, (distance, residuals / unit), is_held
+        run.tree, targets, posed, residuals / unit, is_held
     )
+    shift = targets.shift
     if shift is not None:
-        shift = np.where(is_stretched, np.maximum(shift, residuals), shift)
+        shift = np.where(is_stretched, np.maximum(shift * unit, residuals), shift * unit)
     # With iterations left, it is limits, locks or other effectors that stop the joints.
     is_done = used < options.iterations
     codes: Counts = name_outcome(
@@ -374,7 +371,7 @@ def _judge_reach(
     tree: KinematicTree,
     targets: MeasuredTargets,
     posed: Posed,
-    gaps: tuple[Array, Array],
+    residual: Array,
     is_held: Flags,
 ) -> tuple[Flags, Flags, Flags]:
     """Return which effectors are stretched, which targets are too far, and which too near.
@@ -383,11 +380,13 @@ def _judge_reach(
         tree: The chains or trees.
         targets: Their targets.
         posed: Their solved poses.
-        gaps: Distances from roots to targets, and residuals, in units, shape (E, B) each.
+        residual: Distances left, in units of the chains, shape (E, B).
         is_held: Which effectors limits hold back, shape (E, B).
     """
-    distance, residual = gaps
-    most, is_too_far = targets.max_reach, targets.is_too_far
+    distance, most, is_too_far = targets.distance, targets.max_reach, targets.is_too_far
+    if targets.shift is not None:
+        # Soft distances have moved targets, but not what is in reach.
+        distance = distance + targets.shift
     lack = distance - most
     slight = STRETCHED * most
     if len(lack) == 1:
