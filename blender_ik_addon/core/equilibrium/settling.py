@@ -35,6 +35,9 @@ from .target_springs import PULLED
 # Distance that chains which settle keep from full extension and from full folding, as a share of
 # the reach: there no turn leaves the effector where it is.
 EXTENSION_MARGIN = 1e-4
+# The same for targets at full reach, which they still reach, of chains without poles and turned
+# tips: nearer to it, last digits decide how many steps they take.
+LEAST_MARGIN = 1e-10
 # Gain of CLASSIC steps where no gain is set.
 CLASSIC_GAIN = 0.2
 # Largest count of iterations to settle. Most chains take about ten; long loose chains with much
@@ -71,7 +74,9 @@ def avoid_full_extension(
     distance, margin = norm(goal), EXTENSION_MARGIN * most
     farthest = np.maximum(most - margin, 0.5 * (least + most))
     nearest = np.minimum(least + margin, farthest)
-    allowed = np.where(distance > most, farthest, np.where(distance < least, nearest, distance))
+    has_aims = task.pole is not None or task.tip is not None
+    within = distance if has_aims else np.minimum(distance, (1.0 - LEAST_MARGIN) * most)
+    allowed = np.where(distance > most, farthest, np.where(distance < least, nearest, within))
     is_moved = energy.acts & (allowed != distance) & (distance > 0.0)
     if not is_moved.any():
         return task, goal

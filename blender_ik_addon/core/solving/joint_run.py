@@ -253,7 +253,7 @@ class Run(Rows):
         target = np.concatenate((self.target, np.zeros((aims.row_count, len(used)))))
         damping = np.full(len(used), FIRST_DAMPING)
         is_unmet: Flags = np.ones(len(used), dtype=np.bool_)
-        is_straight = ~is_unmet
+        is_curved = is_straight = ~is_unmet
         if aims.tips is not None and aims.poles is None:
             state, is_straight = self._straighten(state, is_unmet, aims.tips)
         # The curvature of slides is not known.
@@ -264,13 +264,15 @@ class Run(Rows):
             is_aimed = is_unmet & ~is_straight & (is_off_target | (weight == AIM_WEIGHTS[-1]))
             aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
             tolerance = np.minimum(self.tolerance, AIM_TOLERANCE * weight * tree.reach)
-            caps = np.where(is_aimed, np.minimum(self.iterations, used + most[0]), used)
+            # Where steps with curvature have met no goals, NEWTON stalls again.
+            is_first = is_aimed & ~is_curved
+            caps = np.where(is_first, np.minimum(self.iterations, used + most[0]), used)
             restated = aiming.restate(state)
             work = Work(aiming, target, tolerance, caps)
             state, used = iterate_states(method, work, restated, used, damping)
             is_unmet = norm(target - state.output[: len(target)]) > tolerance
-            if turns_tips and (is_aimed & is_unmet).any():
-                caps = np.clip(self.iterations - used, 0, most[1] * (is_aimed & is_unmet))
+            if turns_tips and (is_curved := is_aimed & is_unmet).any():
+                caps = np.clip(self.iterations - used, 0, most[1] * is_curved)
                 inputs = target, tolerance, caps
                 result, steps = compromise(aiming, state, *inputs, is_alone=self.is_alone)
                 state, used = result.choose(steps > 0, state), used + steps

@@ -227,8 +227,8 @@ def test_steps_of_a_fixed_gain_take_the_published_iterations(mode, gain, toleran
 
 
 @pytest.mark.parametrize("share", [0.97, 1.0])
-@pytest.mark.parametrize("aim", ["none", "tip", "pole"])
-def test_near_full_extension_chains_come_to_rest_in_few_steps(share, aim):
+@pytest.mark.parametrize(("aim", "most"), [("none", 10), ("tip", 80), ("pole", 80)])
+def test_near_full_extension_chains_come_to_rest_in_few_steps(share, aim, most):
     """Steps out of the line and back went on for up to 250."""
     points = np.array([(0.0, 0.05 * np.sin(1.3 * bone), 0.25 * bone) for bone in range(5)])
     chain = core.Chain(points, forces=core.Forces(np.ones(4), np.full(4, 0.25), -np.eye(3)[2]))
@@ -240,7 +240,7 @@ def test_near_full_extension_chains_come_to_rest_in_few_steps(share, aim):
         )
         solution = core.solve(chain, goal, FORCE)
         assert solution.status is core.Status.REACHED
-        assert solution.iterations <= 80
+        assert solution.iterations <= most
 
 
 @pytest.mark.parametrize(("aim", "most"), [("none", 60), ("tip", 160), ("pole", 120)])
