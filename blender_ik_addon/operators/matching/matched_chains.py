@@ -101,6 +101,16 @@ class PlacesControls(Matching):
     def obstacle(cls, settings: ChainGroup) -> str:
         return super().obstacle(settings) or selection.problem_of_pose(owner_of(settings))
 
+    def warn_of_weight(self, chains: Iterable[ChainGroup]) -> None:
+        """Warn of chains that gravity bends out of the pose from which they start."""
+        specs = [chain_spec(settings) for settings in chains]
+        names = ", ".join(spec.name for spec in specs if spec.force and spec.force.has_weight)
+        if names:
+            self.warn(
+                "Gravity bends {names} out of this pose: to keep the pose, set Gravity to 0.",
+                names=names,
+            )
+
 
 class OptionalFrameRange(FrameRange):
     """The frames of an operator that works on one frame or on a range."""

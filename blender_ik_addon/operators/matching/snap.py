@@ -9,7 +9,7 @@ from functools import partial
 import bpy
 from bpy.props import BoolProperty
 
-from ...properties.chains import ChainGroup, chain_key, owner_of
+from ...properties.chains import ChainGroup, chain_key, is_idle, owner_of
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec
 from ...rig.keying.keys import Channel, check_keyable
@@ -85,6 +85,8 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
         else:
             held_controls += _match_frames(chosen, frames, scene, view_layer)
         self.warn_of_held(held_controls)
+        # The others start from the same pose as before.
+        self.warn_of_weight(chain for chain in settings_of(chosen) if is_idle(chain))
         return {"FINISHED"} if chosen else {"CANCELLED"}
 
 

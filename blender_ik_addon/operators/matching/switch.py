@@ -132,6 +132,7 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         side = "IK" if to_ik else "FK"
         self.tell("{name}: {side} from frame {frame} on", name=name, side=side, frame=frame)
         self.warn_of_held(controls_off_goals(goals))
+        self.warn_of_weight(settings_of(to_match))
         return {"FINISHED"}
 
 

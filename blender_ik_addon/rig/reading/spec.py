@@ -161,6 +161,11 @@ class ForceSpec:
     gain: float | None = None
     easing: Easing | None = None
 
+    @property
+    def has_weight(self) -> bool:
+        """Whether gravity pulls at the chain; a creature has its masses in its text."""
+        return self.gravity != 0.0 and (bool(self.creature) or self.mass > 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class BodyGoal:

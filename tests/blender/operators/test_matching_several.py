@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.blender.setups import rigs
+from tests.blender.setups.pulled_rigs import make_pulled
 from tests.blender.setups.selecting import deselect_bones, press, refusal, select_bones
 
 switch = bpy.ops.pose.chain_ik_switch
@@ -276,3 +277,28 @@ def test_a_target_that_takes_no_keys_is_named_and_the_others_are_snapped(capfd):
     assert np.array_equal(hands[0].location, before[0])
     np.testing.assert_allclose(rigs.tail(ob, "Arm.R.1"), rigs.head(ob, "Hand.R"), atol=1e-5)
     assert not np.allclose(hands[1].location, before[1], atol=0.01)
+
+
+@pytest.mark.parametrize("button", [switch, snap])
+@pytest.mark.parametrize("gravity", [0.0, 1.0])
+def test_a_pose_that_gravity_will_bend_is_reported(button, gravity, capfd):
+    ob, _, chain = make_pulled(gravity=gravity)
+
+    def play() -> np.ndarray:
+        return rigs.pose(ob, rigs.change(ob.chain_ik.chains[0], mute=False))
+
+    def warnings() -> list[str]:
+        return [line for line in capfd.readouterr().out.splitlines() if "Warning" in line]
+
+    rigs.change(chain, mute=True)
+    rigs.turn_bones(ob, 0, 0.3, ("Bone.2",))
+    posed = rigs.pose(ob, rigs.updated())
+    press(button)
+    expected = "Warning: Gravity bends Chain out of this pose: to keep the pose, set Gravity to 0."
+    assert warnings() == ([expected] if gravity else [])
+    live = play()
+    assert (np.abs(live - posed).max() > 100.0 * TOLERANCE) == bool(gravity)
+    # A live chain starts from the same pose as before.
+    press(snap)
+    assert warnings() == []
+    np.testing.assert_allclose(play(), live, atol=TOLERANCE)
