@@ -162,7 +162,8 @@ class POSE_OT_chain_ik_add(ChainOperator):
         """Return the settings of the new chain, from the selection and the options."""
         bones, count = selected.bones, selected.chain_count
         # A hand or foot at the end turns with the target; only the bones before it reach for that.
-        has_end = count > 2 and self.use_tail and is_end(selected.bone)
+        skeleton = skeleton_of(selected.armature_object)
+        has_end = count > 2 and self.use_tail and is_end(skeleton, selected.bone)
         is_apart = has_end and not _ends_at_tail(selected)
         is_chosen = self.properties.is_property_set("use_rotation")
         return ChainSpec(

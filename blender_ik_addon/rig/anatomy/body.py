@@ -22,6 +22,9 @@ MIN_AIM_COSINE = 0.87
 MIN_FORWARD_NORM, MIN_NORM = 0.1, 1e-12
 
 Fits = Callable[[int], bool]
+# Parts of the lower half of a limb, and of its end. Front legs may have names of arms.
+LOWER_ARM = (BodyPart.FOREARM,), (BodyPart.HAND,)
+LOWER_LEG = (BodyPart.SHIN, BodyPart.FOREARM), (BodyPart.FOOT, BodyPart.HAND)
 
 
 class Body:
@@ -47,6 +50,8 @@ class Body:
         self.parts = [self._part(bone) for bone in range(len(skeleton.names))]
 
     def _part(self, bone: int) -> BodyPart:
+        if self._is_of_spider(bone):
+            return BodyPart.LEG
         part, above, below = self._named(bone), self._above(bone), self._below(bone)
         if part is BodyPart.ARM:
             return (
@@ -70,6 +75,13 @@ class Body:
         lower = [i for i in self.children[bone] if self._named(i) is BodyPart.LEG]
         is_first = self._above(bone) is not BodyPart.LEG
         return is_first and any(BodyPart.FOOT in self._below(i) for i in lower)
+
+    def _is_of_spider(self, bone: int) -> bool:
+        """Return whether a coxa of several on its side carries a bone: its femur is no thigh."""
+        names = [self.names[i] for i in self.skeleton.ancestors(bone)]
+        coxa = next((name for name in names if "coxa" in name.words), None)
+        alike = (name for name in self.names if coxa and "coxa" in name.words)
+        return sum(name.side is self.side(bone) for name in alike) > 1
 
     def _named(self, bone: int) -> BodyPart:
         return self.names[bone].part
@@ -119,6 +131,17 @@ class Body:
         matching = (i for i in self.children[bone] if self.parts[i] in suitable and self.usable[i])
         return next(matching, None)
 
+    def lower_half(
+        self, bone: int, parts: Iterable[BodyPart], ends: Iterable[BodyPart]
+    ) -> tuple[int | None, int | None]:
+        """Return a child that is one of some parts, and its child that is one of ``ends``.
+
+        Of two bones side by side, as radius and ulna, the one with an end comes first.
+        """
+        halves = [i for i in self.children[bone] if self.parts[i] in parts and self.usable[i]]
+        pairs = [(half, self.child_of_part(half, ends)) for half in halves]
+        return min(pairs, key=lambda pair: pair[1] is None, default=(None, None))
+
     def run(self, start: int, fits: Fits) -> list[int]:
         """Return a bone and its descendants in one line, as long as they fit.
 
@@ -155,10 +178,7 @@ class Body:
         """
         rest, direction = self.skeleton.rest, np.zeros(3)
         for thigh in self.all_of(BodyPart.THIGH):
-            shin = self.child_of_part(thigh, (BodyPart.SHIN, BodyPart.FOREARM))
-            foot = (
-                None if shin is None else self.child_of_part(shin, (BodyPart.FOOT, BodyPart.HAND))
-            )
+            _, foot = self.lower_half(thigh, *LOWER_LEG)
             if foot is not None:
                 direction += rest[thigh, :3, 3] - rest[foot, :3, 3]
         axis = int(np.argmax(np.abs(direction))) if direction.any() else 2

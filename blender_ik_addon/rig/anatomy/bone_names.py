@@ -1,8 +1,8 @@
 """Parts of the body, sides and numbers in the names of bones. Derived for this project.
 
 Known conventions: those of Blender and Rigify (``upper_arm.L``, ``upper_arm_fk.L``), Mixamo
-(``mixamorig:LeftForeArm``), the Unreal mannequin (``lowerarm_l``), VRM (``J_Bip_L_LowerArm``)
-and motion capture (``LHipJoint``, ``LeftUpLeg``).
+(``mixamorig:LeftForeArm``), the Unreal mannequin (``lowerarm_l``), VRM (``J_Bip_L_LowerArm``),
+motion capture (``LHipJoint``, ``LeftUpLeg``) and anatomy (``radius.L``, ``tibia.L``).
 """
 
 from __future__ import annotations
@@ -77,11 +77,12 @@ _NOISE = frozenset(
 _PALM = frozenset(("metacarpal", "palm"))
 _PARTS = {
     BodyPart.UPPER_ARM: "upperarm uparm humerus bicep shldr",
-    BodyPart.FOREARM: "forearm lowerarm lowarm elbow",
-    BodyPart.HAND: "hand wrist",
+    BodyPart.FOREARM: "forearm lowerarm lowarm elbow radius ulna radioulna",
+    BodyPart.HAND: "hand wrist carpus manus",
     BodyPart.THIGH: "thigh upperleg upleg femur frontthigh hindthigh rearthigh",
-    BodyPart.SHIN: "shin calf lowerleg lowleg knee frontshin hindshin rearshin",
-    BodyPart.FOOT: "foot forefoot ankle paw frontfoot hindfoot rearfoot",
+    BodyPart.SHIN: "shin calf lowerleg lowleg knee frontshin hindshin rearshin tibia fibula"
+    " tibiofibula",
+    BodyPart.FOOT: "foot forefoot ankle paw frontfoot hindfoot rearfoot tarsus pes",
     BodyPart.TOE: "toe toes toebase ball hoof fronttoe hindtoe reartoe",
     BodyPart.SHOULDER: "shoulder clavicle collar collarbone",
     BodyPart.HIP: "hip",

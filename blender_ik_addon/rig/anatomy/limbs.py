@@ -13,8 +13,8 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Flags
 from ..reading.skeleton import Skeleton
-from .body import Body
-from .bone_names import BodyPart, read
+from .body import LOWER_ARM, LOWER_LEG, Body
+from .bone_names import BodyPart
 
 # Minimum slope of a foot that points down at rest, as a share of its length, to be a hock: the leg
 # bends three bones and stands on its toes. Rigify's human and bird have 0.53, its cat, wolf and
@@ -101,9 +101,10 @@ def find_limbs(skeleton: Skeleton, is_free: Flags) -> list[Limb]:
     return sorted(limbs, key=lambda limb: skeleton.index[limb.bones[0]])
 
 
-def is_end(name: str) -> bool:
-    """Return whether a bone is a hand or foot by its name, to be rotated rather than bent."""
-    return read(name).part in (BodyPart.HAND, BodyPart.FOOT)
+def is_end(skeleton: Skeleton, name: str) -> bool:
+    """Return whether a bone is a hand or foot, to be rotated rather than bent."""
+    body = Body(skeleton, np.ones(len(skeleton.names), dtype=np.bool_))
+    return body.parts[skeleton.index[name]] in (BodyPart.HAND, BodyPart.FOOT)
 
 
 def _limb(
@@ -156,16 +157,14 @@ def _continues_leg(body: Body, bone: int) -> bool:
 
 def _arms(body: Body, starts: list[int]) -> Iterator[Limb]:
     for start in starts:
-        lower = body.child_of_part(start, (BodyPart.FOREARM,))
-        hand = None if lower is None else body.child_of_part(lower, (BodyPart.HAND,))
+        lower, hand = body.lower_half(start, *LOWER_ARM)
         if lower is not None and not _is_split(body, start, lower, hand):
             yield from _limb(body, LimbKind.ARM, "Arm", [start, lower], hand)
 
 
 def _legs(body: Body, starts: list[int], name: str) -> Iterator[Limb]:
     for start in starts:
-        lower = body.child_of_part(start, (BodyPart.SHIN, BodyPart.FOREARM))
-        end = None if lower is None else body.child_of_part(lower, (BodyPart.FOOT, BodyPart.HAND))
+        lower, end = body.lower_half(start, *LOWER_LEG)
         if lower is None or _is_split(body, start, lower, end):
             continue
         run = [start, lower]

@@ -38,6 +38,9 @@ CONVENTIONS = {
     "joints, as in Maya": "{2}_shoulder_jnt {2}_elbow_jnt {2}_wrist_jnt"
     " {2}_hip_jnt {2}_knee_jnt {2}_ankle_jnt",
     "Daz": "{1}Shldr {1}ForeArm {1}Hand {1}Thigh {1}Shin {1}Foot",
+    "anatomy": "humerus.{2} radius.{2} manus.{2} femur.{2} tibia.{2} pes.{2}",
+    "anatomy of a frog": "humerus_{1} radioulna_{1} carpus_{1}"
+    " femur_{1} tibiofibula_{1} tarsus_{1}",
     "one word twice": "Arm.{2} Arm.{2}.001 Hand.{2} Leg.{2} Leg.{2}.001 Foot.{2}",
     "plain, words": "{0}UpperArm {0}LowerArm {0}Hand {0}UpperLeg {0}LowerLeg {0}Foot",
     # The parents of its hands and feet are not ends of limbs.
@@ -247,17 +250,54 @@ def test_the_bones_of_a_generated_rig_that_others_turn_get_no_chains():
     assert list(read_chains(ob)) == ["Leg.L"]
 
 
-@pytest.mark.parametrize("words", [("0", "1", "2"), ("coxa", "femur", "tibia"), ("0", "1")])
+@pytest.mark.parametrize("add", [(), ("ulna", "fibula")])
+def test_of_two_bones_in_a_lower_half_the_one_with_the_hand_bends_and_one_coxa_is_a_hip(add):
+    ob = make_limbs("humerus.{2} ulna.{2} manus.{2} femur.{2} fibula.{2} pes.{2}", ".L")
+    ob.data.bones["Bone.0"].name = "coxa.L"
+    lower = {"ulna": "radius", "fibula": "tibia"}
+    with rigs.editing(ob) as bones:
+        for name in add:
+            old, new = bones[f"{name}.L"], bones.new(f"{lower[name]}.L")
+            new.head, new.tail, new.parent = old.head, old.tail, old.parent
+            for child in old.children:
+                child.parent = new
+    press(setup)
+    first, second = (lower[name] if add else name for name in lower)
+    assert read_chains(ob) == {
+        "Arm.L": ("humerus.L", f"{first}.L", 2, "manus.L"),
+        "Leg.L": ("femur.L", f"{second}.L", 2, "pes.L"),
+    }
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("Leg{}_0", "Leg{}_1", "Leg{}_2"),
+        ("Leg{}_coxa", "Leg{}_femur", "Leg{}_tibia"),
+        ("Leg{}_0", "Leg{}_1"),
+        ("coxa{}", "trochanter{}", "femur{}", "tibia{}", "tarsus{}"),
+    ],
+)
 def test_the_legs_of_a_spider_are_numbered_in_pairs(words):
     ob = rigs.make_rig([(0, 0, 1), (0, 0.5, 1)])
+    places = [(0.1, 1.0), (0.3, 1.2), (0.4, 1.3), (0.8, 0.8), (0.9, 0.1), (1.0, 0.0)]
     for pair in range(4):
         for side, x in ((".L", 1.0), (".R", -1.0)):
-            y = 0.1 * pair
-            joints = [(0.1 * x, y, 1), (0.4 * x, y, 1.3), (0.8 * x, y, 0.8), (0.9 * x, y, 0)]
-            names = [f"Leg{pair}_{word}{side}" for word in words]
-            rigs.add_bones(ob, joints[-1 - len(words) :], names=names, parent="Bone.0")
+            joints = [(x * across, 0.1 * pair, z) for across, z in places[-1 - len(words) :]]
+            names = [f"{word.format(pair)}{side}" for word in words]
+            rigs.add_bones(ob, joints, names=names, parent="Bone.0")
+    select_bones(ob, names)
+    press(bpy.ops.pose.chain_ik_add)
+    # The end of such a leg is no foot.
+    (chain,) = ob.chain_ik.chains
+    assert (chain.bone, chain.use_rotation) == (names[-1], False)
+    press(bpy.ops.pose.chain_ik_remove)
     press(setup)
-    assert set(read_chains(ob)) == {f"Leg {i}{side}" for i in range(1, 5) for side in SIDES}
+    limbs = {f"Leg {i + 1}{side}": (i, side) for i in range(4) for side in SIDES}
+    assert read_chains(ob) == {
+        limb: (f"{words[0].format(i)}{side}", f"{words[-1].format(i)}{side}", len(words), "")
+        for limb, (i, side) in limbs.items()
+    }
     assert all(chain.pole_mode == "FOLLOW" for chain in ob.chain_ik.chains)
 
 
