@@ -68,7 +68,7 @@ def trunk_of(
     """
     skeleton = skeleton_of(armature_object)
     is_free = free_bones(armature_object, skeleton)
-    index = find_hips(skeleton, is_free, limbs)
+    index = find_hips(skeleton, is_free, [limb.bones for limb in limbs])
     if index is None:
         return None
     hips = skeleton.names[index]

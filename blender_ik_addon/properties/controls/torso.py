@@ -39,6 +39,7 @@ from ...rig.tools.controls import Control, torso_control, torso_goal
 from ...rig.tools.fk_ik import anchor_channels, key_anchors, match_controls
 from ..chain_lists import add_chain
 from ..chains import body_of, chains_of
+from ..records import bones_of_chains
 from .bodies import OTHER_PRIORITY, spaces_muted
 from .hierarchy import hips_chain, remove_belt, sharer_of, torso_of
 from .space_names import movers
@@ -51,7 +52,7 @@ def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> st
 
     Args:
         armature_object: The original object.
-        limbs: All limbs of the body.
+        limbs: All limbs of the body that are found by their names.
 
     Raises:
         RigError: If no bone can, if the body cannot move it, or if there is a whole body already.
@@ -59,7 +60,12 @@ def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> st
     skeleton = skeleton_of(armature_object)
     hips: str = armature_object.chain_ik.body.root
     if not hips:
-        index = find_hips(skeleton, free_bones(armature_object, skeleton), limbs)
+        is_free = free_bones(armature_object, skeleton)
+        index = find_hips(skeleton, is_free, [limb.bones for limb in limbs])
+        if index is None:
+            # No names tell the limbs: they are the bones that have chains.
+            driven = [bones for bones in bones_of_chains(armature_object) if bones]
+            index = find_hips(skeleton, is_free, driven)
         if index is None:
             raise RigError(
                 "No bone was found that carries all limbs: choose the bone of the hips as Root in"

@@ -34,15 +34,15 @@ OPTIONAL_CARRIERS = {
 """Limbs with which the ends of other limbs can move if chosen: for example a hand with the head."""
 
 
-def find_hips(skeleton: Skeleton, is_free: Flags, limbs: Sequence[Limb]) -> int | None:
+def find_hips(skeleton: Skeleton, is_free: Flags, limbs: Sequence[Sequence[str]]) -> int | None:
     """Return the lowest bone in the middle that is above all limbs; None without a body.
 
-    ``is_free`` tells which bones chains may drive, shape (n,).
+    ``is_free`` tells which bones chains may drive, shape (n,). Limbs are names of bones, root
+    first.
     """
     if len(limbs) < MIN_LIMBS:
         return None
-    starts = [skeleton.index[limb.bones[0]] for limb in limbs]
-    return Body(skeleton, is_free).shared_root(starts)
+    return Body(skeleton, is_free).shared_root([skeleton.index[bones[0]] for bones in limbs])
 
 
 def carriers(skeleton: Skeleton, hips: int, limbs: Iterable[Limb]) -> dict[Limb, list[Carrier]]:

@@ -358,6 +358,21 @@ def test_a_rig_without_hips_is_told_what_to_choose():
     assert ob.chain_ik.chains["Hips"].bone == "Bone.0"
 
 
+def test_the_hips_of_limbs_that_no_names_tell_carry_all_chains():
+    ob = rigs.make_rig([(0, 0, 1), (0, 0.5, 1), (0, 1, 1)])
+    for i, (parent, x) in enumerate((("Bone.0", 0.2), ("Bone.0", -0.2), ("Bone.1", 0.2))):
+        names = [f"Stick.{i}", f"Stick.{i}.Tip"]
+        joints = [(x, 0.3 * i, 1), (2 * x, 0.3 * i, 1.3), (3 * x, 0.3 * i, 0)]
+        rigs.add_bones(ob, joints, names=names, parent=parent)
+        rigs.add_chain(ob, names[-1], rigs.make_empty(f"Target.{i}", joints[-1]), chain_count=2)
+    select_objects(active=ob)
+    before = rigs.matrices(ob)
+    press(whole_body, control="EMPTY")
+    assert ob.chain_ik.body.root == "Bone.0"
+    after = rigs.matrices(ob)
+    assert all(np.abs(after[name] - before[name]).max() <= 1e-6 for name in before)
+
+
 def test_set_up_limbs_makes_a_body_of_new_chains_and_of_present_ones(rigify):
     ob = bodies.add_rig("human")
     before = bodies.places(ob)
