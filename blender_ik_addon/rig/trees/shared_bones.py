@@ -29,16 +29,24 @@ def group_chains(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], d
         groups, refused = _group_writers(live_chains, excluded)
         conflict = _conflict(live_chains, groups)
         if conflict is None and (cycle := find_closing_chain(live_chains, groups)) is not None:
-            name = live_chains[cycle[1]].spec.name
-            text = Message(
-                "This chain and chain '{name}' follow each other: give one of the two a target that"
-                " neither of them moves.",
-                name=name,
-            )
-            conflict = cycle[0], text
+            conflict = cycle[0], _ring_message(*(live_chains[i] for i in cycle))
         if conflict is None:
             return groups, refused | excluded
         excluded[conflict[0]] = conflict[1]
+
+
+def _ring_message(chain: LiveChain, other: LiveChain) -> Message:
+    """Return why a chain that closes a ring with another one is refused."""
+    is_same = chain.object == other.object
+    return Message(
+        "This chain and chain '{name}' follow each other: give one of the two a target that"
+        " neither of them moves."
+        if is_same
+        else "This chain and chain '{name}' of '{name2}' follow each other: give one of the two a"
+        " target that neither of them moves.",
+        name=other.spec.name,
+        name2=other.object.name,
+    )
 
 
 def _group_writers(

@@ -174,8 +174,8 @@ def test_of_two_bodies_that_hold_each_other_one_hand_is_refused_and_the_rest_go_
     hold(first, "Arm.L", second, "hand.R")
     rigs.updated()
     assert second.chain_ik.chains["Arm.R"].status == (
-        "This chain and chain 'Arm.L' follow each other: give one of the two a target that neither"
-        " of them moves."
+        f"This chain and chain 'Arm.L' of '{first.name}' follow each other: give one of the two a"
+        " target that neither of them moves."
     )
     assert "follow" not in first.chain_ik.chains["Arm.L"].status
     before = bodies.places(second)
