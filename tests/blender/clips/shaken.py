@@ -85,7 +85,7 @@ def improve(
     least: int = LAST // 4,
     **options: object,
 ) -> tuple[Played, Played]:
-    """Bake all chains as a clip, check that it is no worse, and return it before and after.
+    """Bake all chains as a clip, check that it is smoother, and return it before and after.
 
     Tips that were at their targets still are, and they were so at ``least`` frames or more.
     """
@@ -101,5 +101,6 @@ def improve(
         was_reached = one <= MAX_DISTANCE
         assert was_reached.sum() >= least
         assert (other[was_reached] <= MAX_DISTANCE).all(), other[was_reached].max()
-    assert after.acceleration <= before.acceleration + 1e-6
+    # Chains that are baked frame by frame would keep all of it.
+    assert after.acceleration < 0.999 * before.acceleration
     return before, after
