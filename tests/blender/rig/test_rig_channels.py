@@ -15,10 +15,10 @@ EULER_MODES = rigs.ROTATION_MODES[1:7]
 HELD_BACK = "Held back by locked rotation channels"
 
 
-def locked_rig(mode, locked, *, lock_w=None, bone="Bone.0"):
-    """Return an arm with a bone that has these locks of its first rotation channels."""
+def locked_rig(mode, locked, *, lock_w=None):
+    """Return an arm whose first bone has these locks of its rotation channels."""
     ob = rigs.make_rig(modes=mode)
-    pose_bone = ob.pose.bones[bone]
+    pose_bone = ob.pose.bones["Bone.0"]
     if mode in EULER_MODES:
         pose_bone.rotation_euler = START
     elif mode == "QUATERNION":
