@@ -1,6 +1,7 @@
 """The pose that NLA strips give bones of a chain: known while the chain shows another one."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import bpy
@@ -111,27 +112,11 @@ def undo_a_frame(_path: Path) -> None:
     bpy.ops.ed.undo()
 
 
-def edit_and_return(_path: Path) -> None:
-    rigs.enter(rig(), "EDIT")
-    bpy.context.view_layer.update()
-    rigs.enter(rig(), "POSE")
-
-
-def switch_live(_path: Path) -> None:
-    for is_live in (False, True):
-        rigs.change(bpy.context.scene.chain_ik, use_live=is_live)
-
-
 def switch_live_at_another_frame(_path: Path) -> None:
     rigs.go_to(OTHER_FRAME)
     rigs.change(bpy.context.scene.chain_ik, use_live=False)
     rigs.go_to(FRAME)
     rigs.change(bpy.context.scene.chain_ik, use_live=True)
-
-
-def hide_and_show(_path: Path) -> None:
-    for is_hidden in (True, False):
-        rigs.change(rig(), hide_viewport=is_hidden)
 
 
 def edit_at_another_frame(_path: Path) -> None:
@@ -141,17 +126,34 @@ def edit_at_another_frame(_path: Path) -> None:
     rigs.enter(rig(), "POSE")
 
 
-def rest_and_pose(_path: Path) -> None:
-    for position in ("REST", "POSE"):
-        rigs.change(rig().data, pose_position=position)
-
-
 def load(path: Path) -> None:
     reopen(path / "played.blend")
 
 
-WAYS = [undo, undo_a_frame, edit_and_return, edit_at_another_frame, hide_and_show, rest_and_pose]
-WAYS += [switch_live, switch_live_at_another_frame, load]
+def tag_action(_path: Path) -> None:
+    strip().action.update_tag()
+    rig().update_tag()
+
+
+# Ways to keep chains from being solved while True is given, and to have them solved again.
+HIDING: dict[str, Callable[[bool], object]] = {
+    "hidden": lambda is_hidden: rigs.change(rig(), hide_viewport=is_hidden),
+    "in edit mode": lambda is_edited: rigs.enter(rig(), "EDIT" if is_edited else "POSE"),
+    "not live": lambda is_off: rigs.change(bpy.context.scene.chain_ik, use_live=not is_off),
+    "at rest": lambda is_at_rest: rigs.change(
+        rig().data, pose_position="REST" if is_at_rest else "POSE"
+    ),
+}
+
+
+def hide_and_show(state: str, _path: Path) -> None:
+    for is_hidden in (True, False):
+        HIDING[state](is_hidden)
+        bpy.context.view_layer.update()
+
+
+WAYS = [undo, undo_a_frame, edit_at_another_frame, switch_live_at_another_frame, load, tag_action]
+WAYS += [partial(hide_and_show, state) for state in HIDING]
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -212,29 +214,15 @@ def test_an_edit_of_keys_or_strips_and_its_undo_show_the_pose_of_their_animation
     assert_is_pose_of_frame()
 
 
-HIDING: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
-    "hidden": (
-        lambda: rigs.change(rig(), hide_viewport=True),
-        lambda: rigs.change(rig(), hide_viewport=False),
-    ),
-    "in edit mode": (lambda: rigs.enter(rig(), "EDIT"), lambda: rigs.enter(rig(), "POSE")),
-    "not live": (
-        lambda: rigs.change(bpy.context.scene.chain_ik, use_live=False),
-        lambda: rigs.change(bpy.context.scene.chain_ik, use_live=True),
-    ),
-}
-
-
 @pytest.mark.parametrize("edit", ["keys", "strip moved"])
 @pytest.mark.parametrize("state", HIDING)
 def test_an_edit_of_keys_or_strips_counts_also_while_no_chain_is_solved(state, edit):
     _, free = make_played(**HALF)
     bpy.data.objects.remove(free)  # otherwise Blender leaves a hidden object with the former keys
-    begin, end = HIDING[state]
-    begin()
+    HIDING[state](True)
     EDITS[edit]()
     bpy.context.view_layer.update()
-    end()
+    HIDING[state](False)
     assert_is_pose_of_frame()
 
 
@@ -267,11 +255,3 @@ def test_handlers_that_change_objects_at_a_new_frame_leave_the_pose_of_the_frame
         for of_event in handlers:
             of_event.remove(move)
     np.testing.assert_allclose(after, before, atol=TOLERANCE)
-
-
-def test_a_plain_tag_of_the_action_leaves_the_pose_of_the_frame():
-    make_played(**HALF)
-    before = shown()
-    strip().action.update_tag()
-    rig().update_tag()
-    np.testing.assert_allclose(shown(), before, atol=TOLERANCE)
