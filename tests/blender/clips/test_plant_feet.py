@@ -119,7 +119,7 @@ def test_feet_stand_on_a_floor_and_never_pass_it(human):
         assert heel.min() > -MAX_DEPTH
         np.testing.assert_allclose(heel[kinds == 3], 0.0, atol=MAX_DEPTH)
         toe = after[f"toe.{side}"][:, 2] - 0.02
-        np.testing.assert_allclose(toe[kinds == 3], 0.0167, atol=1e-3)
+        np.testing.assert_allclose(toe[kinds == 3], 0.0167, atol=1e-5)
     assert walking.slides(human, after) < MAX_SLIDE
 
 

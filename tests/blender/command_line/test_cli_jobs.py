@@ -53,7 +53,9 @@ def find_children(process) -> list[int]:
 
 
 @lines.needs_module
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="child processes are found in /proc, which only Linux has"
+)
 def test_three_processes_one_of_them_killed_give_exactly_the_result_of_one(tmp_path):
     lines.make_scene()
     lines.make_rope("Rope", 6.0)

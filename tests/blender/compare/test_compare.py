@@ -184,7 +184,7 @@ def test_solvers_of_a_chain_that_was_dragged_away_start_where_its_root_was():
     for name in ("Newton", "FABRIK", "CCD", BUILT_IN):
         is_solved, joints = results[name]
         assert is_solved
-        np.testing.assert_allclose(joints[0], home, atol=1e-4, err_msg=name)
+        np.testing.assert_allclose(joints[0], home, atol=1e-5, err_msg=name)
     rigs.change(rig.chain, solver="NEWTON")
     assert rig.max_gap(results["Newton"][1]) <= 5e-5
     assert rig.max_gap(results["Follow"][1]) > 0.05
@@ -276,7 +276,7 @@ def test_a_rig_from_a_library_is_compared_through_its_override(tmp_path):
     overridden = [prop.rna_path for prop in local.override_library.properties]
     results = compare_all(local)
     assert all(results[name].is_solved for name in ("Newton", "FABRIK", "CCD", BUILT_IN))
-    np.testing.assert_allclose(joints_of(results["Newton"]), before, atol=1e-4)
+    np.testing.assert_allclose(joints_of(results["Newton"]), before, atol=1e-5)
     assert [prop.rna_path for prop in local.override_library.properties] == overridden
 
 

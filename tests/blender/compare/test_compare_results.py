@@ -213,7 +213,7 @@ def test_each_solved_pose_is_drawn_in_a_separate_colour_and_the_chosen_one_is_ma
     for name, dots, ends in zip(ordered, shown.dots.points, lines, strict=True):
         np.testing.assert_array_equal(dots, joints[name])
         np.testing.assert_array_equal(ends.reshape(-1, 2, 3), [*pairwise(joints[name])])
-    np.testing.assert_allclose(joints["Newton"], rig.joints(), atol=1e-4)
+    np.testing.assert_allclose(joints["Newton"], rig.joints(), atol=1e-5)
 
 
 def test_ghosts_stay_whatever_chain_and_armature_are_called_until_they_are_switched_off():

@@ -133,7 +133,7 @@ def test_the_dial_turns_with_the_mouse(view, chain, turns):
     assert chain.pole_angle == pytest.approx(turns[-1], abs=MAX_RADIANS)
     drag.drag_along(path[-1:], "ctrl")
     steps = math.degrees(chain.pole_angle) / SNAP
-    assert steps == pytest.approx(round(steps), abs=1e-4)
+    assert steps == pytest.approx(round(steps), abs=1e-5)
     drag.release()
     assert drag.angle == chain.pole_angle
 

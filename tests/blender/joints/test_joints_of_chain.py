@@ -87,7 +87,7 @@ def test_a_cone_has_the_same_angle_on_all_sides():
         rotation = jointed_rigs.local(ob, "Bone.1")
         assert jointed_rigs.swing(rotation) == pytest.approx(np.radians(35.0), abs=READ_ERROR)
         along = rigs.tail(ob, "Bone.1")[:2]
-        assert np.arctan2(*along[::-1]) % (2 * np.pi) == pytest.approx(side, abs=1e-3)
+        assert np.arctan2(*along[::-1]) % (2 * np.pi) == pytest.approx(side, abs=1e-5)
 
 
 def knee_angle(ob) -> float:
@@ -261,7 +261,7 @@ def test_a_bone_bends_from_straight_to_the_side_of_its_rest_pose_whatever_its_ax
     assert ends[0] < 0.0 < ends[1]
     first, second = (np.array(bone.matrix_local)[:3, :3] for bone in ob.data.bones)
     bends = [vector_angles(first[:, 1], second @ turn(axis, end)[:, 1]) for end in ends]
-    np.testing.assert_allclose(np.degrees(np.sort(bends)), [0.0, BENDS[kind]], atol=0.02)
+    np.testing.assert_allclose(np.degrees(np.sort(bends)), [0.0, BENDS[kind]], atol=2e-4)
     if kind == "ELBOW":
         np.testing.assert_allclose(np.degrees([joint.min_y, joint.max_y]), [-80.0, 80.0])
 
@@ -302,6 +302,7 @@ def test_a_pose_outside_makes_the_range_wider_says_so_and_does_not_move(seed, ki
     press(preset, preset=kind)
     assert "Ranges are wider than in anatomy books" in capfd.readouterr().out
     rigs.change(chain, start_from="CURRENT", mute=False)
+    assert chain.status.startswith("Reached")
     np.testing.assert_allclose(rigs.pose(ob), before, atol=1e-5)
 
 

@@ -376,7 +376,8 @@ def test_caps_of_an_older_file_leave_the_finish_out_and_what_is_set_or_new_is_ke
 
 
 @pytest.mark.skipif(
-    not hasattr(bpy.app.handlers, "blend_import_post"), reason="nothing tells of what is appended"
+    not hasattr(bpy.app.handlers, "blend_import_post"),
+    reason="this Blender calls no handler when data is linked or appended",
 )
 @pytest.mark.parametrize("link", [False, True])
 def test_what_comes_from_an_older_file_leaves_the_finish_out(link):

@@ -339,7 +339,9 @@ def test_keys_are_read_no_more_often_in_more_frames(monkeypatch, method):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in /proc")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="memory is read from /proc, which only Linux has"
+)
 def test_three_thousand_frames_need_no_more_memory_than_a_thousand():
     last, warm = 3_000, 500
     ob, target = make_tail(2)

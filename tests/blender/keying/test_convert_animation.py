@@ -73,7 +73,7 @@ def test_keys_of_a_constraint_play_on_the_chain_and_come_back(keys):
     after = {curve.data_path: points_of(curve) for curve in rigs.curves_of(limb.ob)}
     assert after.keys() == {path.replace("enabled", "mute") for path in before}
     for path, points in before.items() if "enabled" not in keys else ():
-        np.testing.assert_allclose(after[path], points, atol=2e-4)
+        np.testing.assert_allclose(after[path], points, atol=1e-5)
 
 
 def test_keys_of_a_chain_play_on_the_constraint_and_those_of_other_chains_stay_theirs():
@@ -173,7 +173,7 @@ def test_a_driver_drives_the_chain_as_it_did_the_constraint_and_comes_back(name,
             assert limb.max_gap(expected) <= CLOSE
     # A driver without a curve keeps the polynomial modifier that gives its offset.
     assert len(curve.modifiers) == modifiers + (shape == "bare")
-    np.testing.assert_allclose(points_of(curve), points, atol=2e-4)
+    np.testing.assert_allclose(points_of(curve), points, atol=1e-5)
 
 
 @pytest.mark.parametrize("shape", ["as Blender adds it", "bare", "polynomial"])
@@ -219,7 +219,7 @@ def test_keys_of_a_pole_angle_stay_in_the_range_of_a_constraint():
     to_constraints(limb.ob)
     (curve,) = rigs.curves_of(limb.ob)
     angles = [key.co.y for key in curve.keyframe_points]
-    np.testing.assert_allclose(np.degrees(angles), (-170.0, -160.0), atol=4.0)
+    np.testing.assert_allclose(np.degrees(angles), (-170.0, -160.0), atol=0.05)
     to_chains(limb.ob)
     rigs.key(limb.ob, f"{CHAIN}.pole_angle", {40: rigs.curves_of(limb.ob)[0].evaluate(20) + 6.0})
     select_bones(limb.ob, [limb.bones[-1]])

@@ -16,7 +16,7 @@ SIDES = {"L": [1, 1, 1], "R": [-1, 1, 1]}
 CONTROLS = ("Chest", "Hand.L", "Hand.R")
 BONES = ("Spine.0", "Spine.1", "Spine.2", "Arm.L.0", "Arm.L.1", "Arm.R.0", "Arm.R.1")
 # Tolerance of a position, in scene units; the body measures three.
-TOLERANCE = 1e-4
+TOLERANCE = 1e-5
 
 
 def make_body() -> bpy.types.Object:

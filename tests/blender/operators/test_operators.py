@@ -118,13 +118,13 @@ def test_an_added_pole_stands_on_the_bend_side_and_the_limb_bends_toward_it(scal
     pole = rigs.position(chain.pole_target)
     limb = np.linalg.norm(elbow - root) + np.linalg.norm(hand - elbow)
     bend, offset = (side_of(np.array([root, point, hand]), hand) for point in (elbow, pole))
-    np.testing.assert_allclose(unit(offset), unit(bend), atol=1e-3)
+    np.testing.assert_allclose(unit(offset), unit(bend), atol=1e-5)
     assert 0.3 * limb < np.linalg.norm(pole - elbow) < 1.5 * limb
 
     around = unit(np.cross(hand - root, offset)) * np.linalg.norm(offset)
     rigs.change(chain.pole_target, location=root + (hand - root) / 2 + around)
     new_offset = side_of(np.array([root, rigs.head(ob, "Bone.1"), hand]), hand)
-    np.testing.assert_allclose(unit(new_offset), unit(around), atol=1e-3)
+    np.testing.assert_allclose(unit(new_offset), unit(around), atol=1e-5)
 
 
 def test_every_chain_gets_a_unique_name_and_becomes_the_active_one():

@@ -254,7 +254,7 @@ def test_hands_and_feet_take_the_turns_of_their_controls(leave):
         place = Matrix.Translation(control.matrix.translation)
         rigs.change(control, matrix=place @ turn @ place.inverted() @ control.matrix)
         after = rigs.matrices(ob)[tip][:3, :3]
-        np.testing.assert_allclose(after, np.array(turn.to_3x3()) @ before, atol=1e-4)
+        np.testing.assert_allclose(after, np.array(turn.to_3x3()) @ before, atol=1e-5)
 
 
 # Largest ratio of the moves of an elbow or knee and of the target in one step. Steps of the path

@@ -203,4 +203,4 @@ def test_many_limbs_side_by_side_bend_as_each_does_alone():
         bpy.data.objects.remove(ob)
     crowd = [make(number) for number in range(10)]
     rigs.updated()
-    np.testing.assert_allclose([local_matrices(ob) for ob in crowd], alone, atol=2e-5)
+    np.testing.assert_allclose([local_matrices(ob) for ob in crowd], alone, atol=1e-6)

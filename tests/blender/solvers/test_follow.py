@@ -107,7 +107,7 @@ def test_frames_evaluated_ahead_for_motion_blur_do_not_change_the_motion():
             depsgraph = rigs.go_to(shutter)
         blurred.append(joints(ob, depsgraph))
     # The difference comes from the target's path between the frames, which is curved.
-    np.testing.assert_allclose(np.array(blurred), plain, atol=0.01 * REACH)
+    np.testing.assert_allclose(np.array(blurred), plain, atol=2e-4 * REACH)
 
 
 @pytest.mark.parametrize("is_gradual", [False, True])
@@ -126,7 +126,7 @@ def test_time_stretching_shows_the_same_motion_slowly_and_starts_it_once(is_grad
     plain = play(ob, range(first, last + 1))
     scene.frame_start, scene.render.frame_map_new = 2 * first, 200
     slow = play(ob, range(2 * first, 2 * last + 1))
-    np.testing.assert_allclose(slow[::2], plain, atol=0.02 * REACH)
+    np.testing.assert_allclose(slow[::2], plain, atol=1e-3 * REACH)
     np.testing.assert_array_equal(play(ob, range(2 * first, 2 * last + 1)), slow)
 
 

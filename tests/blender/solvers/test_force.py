@@ -285,6 +285,6 @@ def test_bones_that_grow_ease_too():
     rigs.change(target, location=(3.0, 3.0, 3.0))
     motion = play(ob, range(1, 90))
     lengths = np.linalg.norm(np.diff(motion, axis=1), axis=2).sum(axis=1)
-    assert lengths[0] == pytest.approx(3.0, abs=1e-4)
+    assert lengths[0] == pytest.approx(3.0, abs=1e-5)
     assert 3.0 < lengths[4] < lengths[10] < lengths[-1]
     rigs.assert_reaches(ob, "Bone.2", target, bpy.context.view_layer.depsgraph)

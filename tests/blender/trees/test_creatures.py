@@ -225,7 +225,9 @@ def test_a_creature_is_not_written_without_a_name(name, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.name != "posix", reason="other systems have no file names that are no text")
+@pytest.mark.skipif(
+    os.name != "posix", reason="only POSIX systems allow file names that are not text"
+)
 def test_a_name_that_is_not_text_is_refused_and_its_file_stays(tmp_path):
     make_creature(solver="FORCE")
     path = tmp_path / "\udcff.json"
