@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import bpy
 
-KINDS_IN_USE = ("handlers", "classes", "properties")
+KINDS_IN_USE = ("handlers", "classes", "properties", "drawn into", "draw callbacks", "presets")
 """Kinds that are never empty: a listing without them does not work."""
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Quaternion
 
+from blender_ik_addon.rig.controls.default_poles import _find_zeros
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_bones
 from tests.core.chains import side_of, unit
@@ -147,28 +148,10 @@ def test_snapping_a_target_keeps_the_bend_of_the_pose(seed, negative_scale, scal
     np.testing.assert_allclose(elbow_place(ob), before, atol=2e-5)
 
 
-def test_snapping_a_range_keys_the_bend_without_full_turns():
-    ob, chain = make_body()
-    chain.mute = True
-    for frame in range(1, 8):
-        bpy.context.scene.frame_set(frame)
-        rigs.turn_bones(ob, frame, 1.0, BONES)
-        rigs.key_rotations(ob, frame, (CHEST, UPPER, LOWER, HAND))
-    shown = {}
-    for frame in range(1, 8):
-        bpy.context.scene.frame_set(frame)
-        shown[frame] = elbow_place(ob)
-    select_bones(ob, [LOWER])
-    press(
-        bpy.ops.pose.chain_ik_snap_target, use_range=True, frame_start=1, frame_end=7, use_keys=True
-    )
-    ob.chain_ik.chains[0].mute = False
-    for frame, before in shown.items():
-        bpy.context.scene.frame_set(frame)
-        np.testing.assert_allclose(elbow_place(ob), before, atol=2e-5)
-    (curve,) = [curve for curve in rigs.curves_of(ob) if curve.data_path.endswith("pole_angle")]
-    values = [point.co.y for point in curve.keyframe_points]
-    assert np.abs(np.diff(values)).max() <= math.pi
+def test_of_several_pole_angles_the_nearest_to_that_of_the_pose_before_is_found():
+    turns = np.linspace(0.0, 3.0, 13)
+    found = _find_zeros(lambda angle: np.sin(2.0 * (angle - turns)), np.zeros(13))
+    np.testing.assert_allclose(found, turns, atol=1e-9)
 
 
 def test_a_pole_in_line_with_the_limb_is_reported():

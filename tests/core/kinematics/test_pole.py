@@ -112,24 +112,20 @@ def poles_of(name, seed):
     return compiled.tree, compiled.tree.joints.to_turns(poses), poles
 
 
-def posed(tree, turn):
-    return tree.pose(turn)
-
-
 @pytest.mark.parametrize("name", ["arm", "offset_bones", "tail"])
 def test_slopes_of_poles_are_those_of_differences(name):
     tree, turn, poles = poles_of(name, 5)
-    errors = poles.find_pole_errors(posed(tree, turn))
+    errors = poles.find_pole_errors(tree.pose(turn))
     # Some errors are below a quarter turn, and some above.
     assert (np.abs(errors) < 0.5 * np.pi).any()
     assert (np.abs(errors) > 0.5 * np.pi).any()
-    slopes = poles.find_slopes(posed(tree, turn))
+    slopes = poles.find_slopes(tree.pose(turn))
     for bone in range(len(turn)):
         for axis in range(3):
             move = np.zeros((len(turn), 3, COUNT))
             move[bone, axis] = STEP
             ends = [
-                poles.find_pole_errors(posed(tree, turns.multiply(turns.from_vectors(way), turn)))
+                poles.find_pole_errors(tree.pose(turns.multiply(turns.from_vectors(way), turn)))
                 for way in (move, -move)
             ]
             rise = (ends[0] - ends[1]) / (2.0 * STEP)
