@@ -133,9 +133,8 @@ def test_a_constraint_without_its_tip_ends_where_it_did_and_turns_the_bone_that_
 ):
     limb = Limb(1, 4, use_pole=False)
     limb.ob.pose.bones[limb.bones[-1]].rotation_mode = "QUATERNION"
-    limb.target.matrix_world = (
-        scaled_rigs.world_of(limb.ob) @ rigs.evaluated(limb.ob).pose.bones[limb.bones[-2]].matrix
-    )
+    posed = rigs.evaluated(limb.ob)
+    limb.target.matrix_world = posed.matrix_world @ posed.pose.bones[limb.bones[-2]].matrix
     rigs.change(limb.target, location=rigs.tail(limb.ob, limb.bones[-2]) + 0.05)
     limb.constrain(use_tail=False, use_rotation=use_rotation, chain_count=3)
     end = rigs.tail(limb.ob, limb.bones[-2])

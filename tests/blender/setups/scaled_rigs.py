@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import bpy
 import numpy as np
-from mathutils import Matrix, Quaternion, Vector
+from mathutils import Quaternion, Vector
 
 from tests.blender.setups import rigs
 from tests.helpers import Array, make_rng
@@ -119,17 +119,14 @@ def sheared_parent(
     return below
 
 
-def world_of(ob: bpy.types.Object) -> Matrix:
-    return rigs.evaluated(ob).matrix_world.copy()
-
-
 def axes_of_bone(ob, bone):
-    matrix = world_of(ob) @ rigs.evaluated(ob).pose.bones[bone].matrix
+    posed = rigs.evaluated(ob)
+    matrix = posed.matrix_world @ posed.pose.bones[bone].matrix
     return np.array(matrix.to_quaternion().to_matrix())
 
 
 def axes_of_object(ob):
-    return np.array(world_of(ob).to_quaternion().to_matrix())
+    return np.array(rigs.evaluated(ob).matrix_world.to_quaternion().to_matrix())
 
 
 def turned_target(point, seed=0):

@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.core.algebra.quaternions import HALF_TURN_COSINE
 from tests.core.chains import turned_about, unit
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
@@ -50,8 +51,8 @@ def test_quaternion_to_matrix_and_back_half_turns_too(q):
 
 @given(quaternions, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_shares_of_a_rotation_add_up(q, first, second):
-    # A half turn has two shortest directions; rounding chooses one.
-    assume(abs(q[0]) > 1e-6)
+    # A half turn has two shortest directions, and a fixed one is taken.
+    assume(abs(q[0]) > HALF_TURN_COSINE)
     both = rotation.multiply(rotation.power(q, first), rotation.power(q, second))
     assert_rotations_close(both, rotation.power(q, first + second), 1e-9)
     assert_rotations_close(rotation.power(q, 1.0), q, ROUNDING)
@@ -157,10 +158,6 @@ def product_of_turns(euler, order):
     return matrix
 
 
-def middle_axis(order):
-    return "XYZ".index(order[1])
-
-
 @pytest.mark.parametrize("order", ORDERS)
 @settings(max_examples=30)
 @given(euler=angles, reference=angles)
@@ -180,7 +177,7 @@ def test_the_angles_are_the_nearest_of_all_that_give_the_rotation(order, seed):
     euler, reference = rng.uniform(-np.pi, np.pi, 3), rng.uniform(-9.0, 9.0, 3)
     matrix = product_of_turns(euler, order)
     nearest = rotation.euler_from_matrix(matrix, order, reference)
-    middle = middle_axis(order)
+    middle = "XYZ".index(order[1])
     other = euler + np.pi
     other[middle] = np.pi - euler[middle]
     # Reference and angles lie within two turns of zero.
@@ -198,7 +195,7 @@ def test_gimbal_lock_keeps_the_last_angle_and_the_rotation(order, side):
     rng = make_rng(1)
     for _ in range(8):
         euler, reference = rng.uniform(-np.pi, np.pi, 3), rng.uniform(-np.pi, np.pi, 3)
-        euler[middle_axis(order)] = side * np.pi / 2.0
+        euler["XYZ".index(order[1])] = side * np.pi / 2.0
         matrix = product_of_turns(euler, order)
         result = rotation.euler_from_matrix(matrix, order, reference)
         last = "XYZ".index(order[2])
@@ -208,8 +205,7 @@ def test_gimbal_lock_keeps_the_last_angle_and_the_rotation(order, side):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_angles_stay_near_the_reference_through_gimbal_lock(order):
-    middle = middle_axis(order)
-    first, last = "XYZ".index(order[0]), "XYZ".index(order[2])
+    first, middle, last = map("XYZ".index, order)
     result = np.zeros(3)
     for value in np.linspace(0.0, np.pi, 501):
         euler = np.zeros(3)
