@@ -28,6 +28,8 @@ BEND, TURN_BEND = 5.0, 20.0
 MIN_FRAMES_SMOOTHED = 0.1
 # Time in seconds by which the hips go down before and after they must.
 HIP_TIME = 0.25
+# Time in seconds in which corrections begin and end where a clip continues beyond a range.
+END_TIME = 0.25
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,38 @@ def smooth_drop(needed: Array, rate: float) -> Array:
     weights = np.hanning(2 * half + 3)[1:-1]
     down: Array = windows(windows(needed).max(axis=1)) @ (weights / weights.sum())
     return down
+
+
+def fade_ends(frames: int, rate: float, continues: tuple[bool, bool]) -> Array:
+    """Return the share of corrections at each frame of a range, shape (F,).
+
+    It rises from 0 to 1 at an end beyond which the clip continues, with no speed at either value.
+
+    Args:
+        frames: Count of frames.
+        rate: Frames per second.
+        continues: Whether the clip continues before the range, and after it.
+    """
+    rows, share = np.arange(frames), np.ones(frames)
+    for distance, is_open in zip((rows, rows[::-1]), continues, strict=True):
+        if is_open:
+            x = np.minimum(distance / (END_TIME * rate), 1.0)
+            share *= x**3 * (10.0 - 15.0 * x + 6.0 * x * x)
+    return share
+
+
+def blend(before: Motion, after: Motion, share: Array) -> Motion:
+    """Return a motion between two of one foot, by shares (F,) of the second."""
+    turns = rotation.multiply(after.turns, rotation.conjugate(before.turns))
+    vectors = share[:, None] * rotation.vector_from_quaternion(turns)
+    turns = rotation.multiply(rotation.quaternion_from_vector(vectors), before.turns)
+    is_after = (share == 1.0)[:, None]
+    places = before.places + share[:, None] * (after.places - before.places)
+    return replace(
+        after,
+        places=np.where(is_after, after.places, places),
+        turns=np.where(is_after, after.turns, turns),
+    )
 
 
 def _measure_steepness(motion: Motion) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Counts
 from ...core.clips.contacts import Planted, runs
-from ...core.clips.footholds import Motion
+from ...core.clips.footholds import Motion, blend, fade_ends
 from ...core.model.message import Message
 from ..controls.default_poles import placements
 from ..controls.foot_roll import control_above, control_goal, rigid
@@ -19,8 +19,9 @@ from ..keying.renumbering import path_of_setting
 from ..planning.known_skeletons import skeleton_of
 from ..reading.refusals import RigError
 from ..reading.spec import Anchor, ChainSpec, PoleMode
-from . import keyed_pins
+from . import keyed_settings
 from .feet import find_limbs
+from .keyed_settings import RangeEnds
 from .moved_controls import find_carriers, find_carry, make_keys
 from .planted_limbs import (
     Ground,
@@ -86,6 +87,7 @@ class PlantedClip:
         clip: PlayedClip,
         known: Mapping[int, Counts],
         rate: float,
+        ends: RangeEnds,
     ) -> None:
         """Find the contacts, and the places of all controls that hold them.
 
@@ -93,7 +95,7 @@ class PlantedClip:
             IKError: With one sentence that says what to do next.
         """
         self._object, self._clip = armature_object, clip
-        self._use_pins = planting.use_pins
+        self._use_pins, self._ends = planting.use_pins, ends
         self._skeleton = skeleton_of(armature_object)
         shown = np.array([pose.world @ pose.matrices for pose in clip.poses])
         if np.ptp(shown, axis=0).max() <= STILL_DISTANCE:
@@ -106,7 +108,8 @@ class PlantedClip:
         }
         self._limbs = find_limbs(self._skeleton, chains, placed, clip.poses)
         ground = _find_ground(clip, planting)
-        self.kinds = find_contacts_of(self._limbs, known, ground, rate)
+        share = fade_ends(len(clip.frames), rate, ends.continues)
+        self.kinds = find_contacts_of(self._limbs, known, ground, rate, share)
         if not self.kinds:
             raise RigError(
                 "No foot or hand stands still in this range: key Planted where one stands, or"
@@ -116,7 +119,10 @@ class PlantedClip:
         held = hold_planted(self._limbs, self.kinds, ground, rate)
         carried = self._find_carried_by_hips(held)
         lowering = carried if planting.use_hips else []
-        self._down = lower_hips(self._limbs, self.kinds, held, lowering, rate)
+        # Equal shares of both keep feet in reach.
+        self._down = share * lower_hips(self._limbs, self.kinds, held, lowering, rate)
+        for index, motion in held.items():
+            held[index] = blend(self._limbs[index].motion, motion, share)
         self._too_short = {
             index: is_too_short(self._limbs[index], motion, self._down * (index in carried))
             for index, motion in held.items()
@@ -178,7 +184,7 @@ class PlantedClip:
         contacts = [self._make_contact_keys(index, name) for index in self.kinds for name in names]
         write_keys(self._object, contacts, "CONSTANT")
         if self._use_pins:
-            keyed_pins.note(self._object, self.kinds)
+            keyed_settings.note(self._object, self.kinds)
 
     def _find_carried_by_hips(self, indices: Iterable[int]) -> list[int]:
         """Return those of some chains that are below the hips."""
@@ -236,14 +242,15 @@ class PlantedClip:
 
     def _make_setting_keys(self, index: int, name: str, values: Array) -> ChannelKeys:
         path = path_of_setting(self._object, index, name)
-        return ChannelKeys(Channel("", path), np.array(self._clip.frames, dtype=np.float64), values)
+        frames = np.array(self._clip.frames, dtype=np.float64)
+        return self._ends.keep(index, name, ChannelKeys(Channel("", path), frames, values))
 
     def _make_contact_keys(self, index: int, name: str) -> ChannelKeys:
         """Return the keys of a setting for contacts, one at each change of its value."""
         kinds = self.kinds[index]
         values = kinds if name == "planted" else kinds > 0
-        rows = [start for start, _ in runs(values)]
         keys = self._make_setting_keys(index, name, values.astype(np.float64))
+        rows = [start for start, _ in runs(keys.values.astype(np.int64))]
         return keys._replace(frames=keys.frames[rows], values=keys.values[rows])
 
 

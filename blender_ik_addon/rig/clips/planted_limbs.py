@@ -38,11 +38,16 @@ class Ground:
 
 
 def find_contacts_of(
-    limbs: Mapping[int, ClipLimb], known: Mapping[int, Counts], ground: Ground, rate: float
+    limbs: Mapping[int, ClipLimb],
+    known: Mapping[int, Counts],
+    ground: Ground,
+    rate: float,
+    share: Array,
 ) -> dict[int, Counts]:
     """Return the contacts of limbs at each frame, by chain; limbs without any are left out.
 
-    ``known`` are contacts that are known already, and ``rate`` is in frames per second.
+    ``known`` are contacts that are known already, and ``rate`` is in frames per second. There are
+    none where the ``share`` of corrections, shape (F,), is less than 1.
     """
     limbs_with_feet = {index: limb for index, limb in limbs.items() if limb.foot is not None}
     height = measure_height(limbs.values())
@@ -54,7 +59,8 @@ def find_contacts_of(
     kinds = {}
     for index, (heel, toe) in paths.items():
         kind = known.get(index)
-        kinds[index] = find_contacts(heel, toe, lowest, rate, height) if kind is None else kind
+        kind = find_contacts(heel, toe, lowest, rate, height) if kind is None else kind
+        kinds[index] = np.where(share < 1.0, Planted.NONE, kind)
     return {index: kind for index, kind in kinds.items() if kind.any()}
 
 

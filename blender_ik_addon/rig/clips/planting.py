@@ -23,8 +23,9 @@ from ..reading.spec import Anchor, ChainSpec
 from ..reading.world import channels_of
 from ..tools.fk_ik import anchor_channels, channel_names
 from ..tools.move_by_location import check_movable
-from . import keyed_pins
+from . import keyed_settings
 from .input_clip import SettingValues, play_input_clips
+from .keyed_settings import RangeEnds
 from .planted_clip import PlantedClip, PlantingOptions
 from .played_clip import PlayedClip
 
@@ -98,25 +99,28 @@ def plant(
     clip = PlayedClip(armature_object, planting.anchors(armature_object, chains.values()))
     values = _make_keys(armature_object, chains, planting)
     settings = _read_settings(armature_object, chains)
+    is_muted = {index: bool(settings[spec.name]["mute"]) for index, spec in chains.items()}
+    ends = RangeEnds.of(armature_object, values, planting.frames, is_muted)
     with (
         preserve_frame(scene, is_reading=True),
         play_input_clips(values, armature_object, settings) as inputs,
     ):
-        pins = keyed_pins.pins_of(armature_object, chains)
+        pins = keyed_settings.pins_of(armature_object, chains)
         for frame in play_unchanged(scene, [armature_object], planting.frames, CHANGED):
             clip.read(frame)
             yield frame
         rate = scene.render.fps / scene.render.fps_base
-        planted = PlantedClip(armature_object, chains, planting, clip, keyed_contacts, rate)
+        planted = PlantedClip(armature_object, chains, planting, clip, keyed_contacts, rate, ends)
         # Keys of the hips from an earlier run are overwritten, even where the hips stay.
         is_repeated = any(item.stored for item in inputs if armature_object in item.owners)
         for item in inputs:
             item.store()
-    keyed_pins.restore_pins(armature_object, pins)
+    keyed_settings.restore_pins(armature_object, pins)
     planted.write(with_hips=is_repeated)
     for index in chains:
         unmute_permanently(armature_object, index)
         armature_object.chain_ik.chains[index].use_flip_bend = False
+    ends.key_in_range(armature_object, {"influence": 1.0, "use_flip_bend": 0.0})
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     return planted
 

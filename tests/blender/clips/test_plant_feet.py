@@ -109,6 +109,44 @@ def test_a_second_run_moves_nothing_reads_keys_of_planted_and_keeps_the_input_cl
     assert "chain_ik_clip" not in clip
 
 
+@pytest.mark.parametrize("has_body", [False, True])
+def test_a_part_of_a_clip_is_planted_and_the_rest_plays_as_before(human, has_body):
+    """The hips go down to a floor below the feet, and one chain has keys that would make it act."""
+    human.chain_ik.body.floor = rigs.make_empty("Floor", (0.0, 0.0, -0.03))
+    if has_body:
+        press(bpy.ops.pose.chain_ik_body)
+    for chain in human.chain_ik.chains:
+        # The bones play the clip.
+        chain.mute = True
+    human.chain_ik.chains["Leg.L"].keyframe_insert("influence", frame=3)
+    before = walking.paths_of(human)
+    plant(frame_start=8, frame_end=32, use_pins=has_body)
+    after, rows = walking.paths_of(human), np.arange(len(before["hips"]))
+    is_outside = (rows < 7) | (rows > 31)
+    for name, path in after.items():
+        np.testing.assert_allclose(path[is_outside], before[name][is_outside], atol=MAX_CHANGE)
+        # Nothing jumps into the range or out of it.
+        at_ends = [np.diff(one, 2, axis=0)[[5, 6, 29, 30]] for one in (before[name], path)]
+        np.testing.assert_allclose(*at_ends, atol=6e-3, err_msg=name)
+    assert walking.slides(human, after) < MAX_SLIDE < 10 * MAX_SLIDE < walking.slides(human, before)
+    assert (before["hips"] - after["hips"])[:, 2].max() > 0.02
+    assert not any(chain.mute for chain in human.chain_ik.chains)
+
+
+def test_chains_that_act_beside_a_planted_range_act_there_as_before(human):
+    plant()
+    human.animation_data.action.pop("chain_ik_clip")
+    remove_control_keys(human, "planted")
+    remove_control_keys(human, f"[{human.chain_ik.chains.find('Leg.R')}].pole_angle")
+    human.chain_ik.chains["Leg.L"].use_flip_bend = True
+    before = walking.paths_of(human)
+    plant(frame_start=8, frame_end=32)
+    after = walking.paths_of(human)
+    for name, path in after.items():
+        ends = [one[[*range(7), *range(32, len(one))]] for one in (path, before[name])]
+        np.testing.assert_allclose(*ends, atol=MAX_CHANGE, err_msg=name)
+
+
 def test_feet_stand_on_a_floor_and_never_pass_it(human):
     human.chain_ik.body.floor = rigs.make_empty("Floor", (3.0, 1.0, 0.02))
     plant()
