@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import bpy
 import numpy as np
 
 from ...core.algebra import rotation
@@ -13,6 +14,7 @@ from ...core.clips.clip import meet, turns_between
 from ...core.clips.whole_clip import accelerates_more, improve
 from ...core.model.message import Message
 from ..frames.bone_channels import BoneChannels, rotation_channels
+from ..reading.animation import continue_beyond, curves, split_bone_path, strip_curves
 from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
 from ..trees.driven import Driven
@@ -27,6 +29,8 @@ RANGE_TOLERANCE = 1e-4
 # Largest move by a chain above of the effector of one below, which may be too short to correct it:
 # half of the error that is promised for keys, in lengths of the chain below and in radians.
 CARRIED_TOLERANCE = 5e-6
+# Count of frames at an end of a clip that keep their poses, and so the speed of the end.
+ENDS_FIXED = 2
 GOES_ON = Message("it starts from its last pose")
 FOLLOWED = Message("targets or poles of other chains move with its bones")
 HAS_CONSTRAINTS = Message("constraints or drivers also move its bones")
@@ -81,6 +85,8 @@ class BakedClip:
         self._pose = read_pose(recorder.object)
         self._clip_bones = self._new_clip_bones()
         self._groups = self._find_groups(tuple(recorder.chains), recorder.driven)
+        for group in self._groups:
+            self._fix_ends(group, recorder.object)
         self._exclude_groups(recorder)
 
     def improve(self, smoothness: float) -> Generator[None, None, None]:
@@ -129,6 +135,15 @@ class BakedClip:
                 groups[-1].exclude(HAS_OTHERS)
         ancestors = self._skeleton.ancestors
         return sorted(groups, key=lambda group: len(ancestors(int(group.driven.bones[0]))))
+
+    def _fix_ends(self, group: ClipGroup, armature_object: bpy.types.Object) -> None:
+        """Fix the ends beyond which bones of a group have keys, so that these continue them."""
+        bones = {self._skeleton.names[bone] for bone in group.driven.bones}
+        played = (*curves(armature_object), *strip_curves(armature_object))
+        moving = [curve for curve in played if split_bone_path(curve.data_path)[0] in bones]
+        before, after = continue_beyond(moving, self._notes.frames[0], self._notes.frames[-1])
+        group.is_fixed[:ENDS_FIXED] |= before
+        group.is_fixed[-ENDS_FIXED:] |= after
 
     def _exclude_groups(self, recorder: Recorder) -> None:
         """Exclude groups that cannot be improved, and find the goals of the rest."""

@@ -36,6 +36,7 @@ class Notes(BatchRecord):
         scale: Scale channels, shape (F, N, 3).
         start: Rotation channels that chains start from, otherwise as ``channels``, (F, N, 4).
         is_movable: Whether each of the C chains may have another pose, shape (F, C).
+        frames: Numbers of the frames, shape (F,).
     """
 
     matrices: Channels
@@ -44,6 +45,7 @@ class Notes(BatchRecord):
     scale: Channels
     start: Channels
     is_movable: Flags
+    frames: Indices
 
 
 class Recorder:
@@ -85,6 +87,7 @@ class Recorder:
                 scale=pose.scale[None, self.bones].astype(np.float32),
                 start=start[None],
                 is_movable=np.array([is_movable]),
+                frames=np.array([self._scene.frame_current]),
             )
         )
 

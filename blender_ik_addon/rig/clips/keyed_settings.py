@@ -15,7 +15,7 @@ import numpy as np
 from ..keying.curve_points import remove_points
 from ..keying.keys import Channel, ChannelKeys, write_keys
 from ..keying.renumbering import path_of_setting
-from ..reading.animation import bags_of_action, curves
+from ..reading.animation import bags_of_action, continue_beyond, curves
 from ..reading.channels import read_floats
 
 # Settings with keys in a range, which may change what plays beside it.
@@ -63,11 +63,9 @@ class RangeEnds:
 
         ``is_muted`` tells for each chain, by index, whether it has no influence in the clip.
         """
-        keyed = [_find_range(curve) for owner in owners for curve in curves(owner)]
-        continues = (
-            any(first < frames[0] for first, _ in keyed),
-            any(last > frames[-1] for _, last in keyed),
-        )
+        played = [curve for owner in owners for curve in curves(owner)]
+        clip = [curve for curve in played if not curve.data_path.startswith("chain_ik")]
+        continues = continue_beyond(clip, frames[0], frames[-1])
         settings = {}
         for index, has_no_influence in is_muted.items():
             for name in KEYED_SETTINGS:
@@ -147,15 +145,6 @@ def note(armature_object: bpy.types.Object, indices: Iterable[int]) -> None:
 def _find_noted(armature_object: bpy.types.Object) -> set[str]:
     data: Any = armature_object.animation_data
     return set(data.action.get(PINS_KEY, {}).keys())
-
-
-def _find_range(curve: bpy.types.FCurve) -> tuple[float, float]:
-    """Return the first and the last frame that a curve moves at; for settings of chains none."""
-    if curve.mute or curve.is_empty or curve.data_path.startswith("chain_ik"):
-        return np.inf, -np.inf
-    if any(not modifier.mute for modifier in curve.modifiers):
-        return -np.inf, np.inf
-    return curve.keyframe_points[0].co.x, curve.keyframe_points[-1].co.x
 
 
 def _read_beside(

@@ -54,6 +54,24 @@ def curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
     return _played_curves(owner.animation_data)
 
 
+def continue_beyond(
+    animating: Iterable[bpy.types.FCurve], first: float, last: float
+) -> tuple[bool, bool]:
+    """Return whether F-curves have keys or modifiers before a frame, and after another one.
+
+    Muted ones do not count.
+    """
+    ranges = [(first, last)]
+    for curve in animating:
+        if not (curve.mute or curve.is_empty):
+            is_modified = any(not modifier.mute for modifier in curve.modifiers)
+            points = curve.keyframe_points
+            ends = points[0].co.x, points[-1].co.x
+            ranges.append((-np.inf, np.inf) if is_modified else ends)
+    firsts, lasts = zip(*ranges, strict=True)
+    return min(firsts) < first, max(lasts) > last
+
+
 def drivers(owner: bpy.types.ID | None) -> Sequence[bpy.types.FCurve]:
     """Return the drivers of an ID, muted or not; none for data that cannot have any."""
     data = getattr(owner, "animation_data", None)

@@ -90,6 +90,18 @@ def test_keys_stay_if_targets_follow_them():
     np.testing.assert_allclose(shaken.play(ob).poses, shaking.poses, atol=2e-5)
 
 
+def test_a_part_of_a_clip_continues_the_keys_beside_it():
+    ob, target = shaken.make_tail(count=4, solver="NEWTON")
+    shaken.wander(target, shaken.around((0.8, 0.4, 2.2), 0.3, 3))
+    shaken.bake(method="FRAMES", mute=False)
+    rigs.key(target, "location", {16: tuple(np.add(target.location, (0.3, 0.2, 0.1)))})
+    before = shaken.play(ob)
+    shaken.bake(frame_start=8, frame_end=24, smoothness=1.0)
+    after, ends = shaken.play(ob), [*range(9), *range(22, shaken.LAST)]
+    np.testing.assert_allclose(after.local[ends], before.local[ends], atol=1e-5)
+    assert np.abs(after.local - before.local).max() > 1e-2
+
+
 @pytest.mark.parametrize(("scale", "inherit"), [((-1, 1, 1), "FULL"), ((0.5, 2.0, 1.0), "NONE")])
 def test_objects_may_be_mirrored_and_bones_scaled_and_inherit_in_part(scale, inherit):
     ob, target = shaken.make_tail(solver="FABRIK", seed=3)
