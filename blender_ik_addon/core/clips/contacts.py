@@ -33,6 +33,8 @@ MIN_SPREAD = 0.01
 RISE_TIME, CUT = 0.035, 0.8
 # Largest count of removed frames, in multiples of the rise time.
 MAX_RISE = 2.0
+# Largest distance from its place of a point that stands, in standard deviations of its noise.
+STILL = 6.0
 # Shortest contact, in seconds.
 MIN_CONTACT = 0.08
 # Largest height of a contact, in m: of a limb above the lowest limb, a step of stairs; of a point
@@ -80,13 +82,14 @@ def runs(values: Counts | Flags) -> Iterator[tuple[int, int]]:
 
 
 def estimate_noise(path: Array) -> float:
-    """Return the standard deviation of white noise on a path (F, c), from third differences.
+    """Return the standard deviation of white noise on the noisiest axis of a path (F, c).
 
     Third differences of smooth motion vanish; their median is that of the still and slow frames.
     """
     if len(path) < 4:
         return 0.0
-    return float(np.median(np.abs(np.diff(path, 3, axis=0))) / 0.6745 / np.sqrt(20.0))
+    third = np.median(np.abs(np.diff(path, 3, axis=0)), axis=0)
+    return float(np.max(third) / 0.6745 / np.sqrt(20.0))
 
 
 def _find_contact_frames(path: Array, lowest: Array, rate: float, scale: float) -> Flags:
@@ -106,7 +109,19 @@ def _find_contact_frames(path: Array, lowest: Array, rate: float, scale: float) 
             rows = slice(first, last + 1)
             if last - first >= MIN_CONTACT * rate and np.median(height[rows] - low[rows]) <= 0.0:
                 is_on_ground[rows] = True
-    return is_on_ground
+    return _join_contacts(path, is_on_ground)
+
+
+def _join_contacts(path: Array, is_on_ground: Flags) -> Flags:
+    """Return contacts (F,) that last while a path (F, 3) stays at their places, up to noise."""
+    joined, limit = is_on_ground.copy(), STILL * estimate_noise(path)
+    parts = list(runs(is_on_ground))
+    for row, (start, end) in enumerate(parts):
+        beside = parts[row - 1 : row + 2 : 2] if row else parts[1:2]
+        if beside and not is_on_ground[start]:
+            place = np.concatenate([path[slice(*part)] for part in beside]).mean(axis=0)
+            joined[start:end] = np.max(np.linalg.norm(path[start:end] - place, axis=1)) <= limit
+    return joined
 
 
 def _measure_velocities(path: Array, rate: float, scale: float) -> Array:

@@ -159,6 +159,19 @@ def test_a_still_foot_is_in_contact_until_a_step_of_even_speed(seed):
     assert not contacts[1:-1][moves[1:] & moves[:-1]].any()
 
 
+@pytest.mark.parametrize("axes", [(1.0, 0.0, 0.0), (0.0, 1.0, 1.0), (1.0, 1.0, 1.0)])
+@pytest.mark.parametrize("rate", walks.RATES)
+def test_a_foot_that_stands_in_noise_moves_no_farther_than_in_the_clip(axes, rate):
+    """A depth camera has noise along one axis."""
+    for seed in range(4):
+        heel = 0.002 * make_rng(seed).normal(size=(4 * rate, 3)) * axes
+        paths = np.stack((heel, heel + np.array((0.0, walks.LENGTH, 0.0))))
+        motion, kinds = walks.motion_of(paths), walks.kinds_of(paths, rate)
+        held = hold(motion, kinds, walks.FOOT, rate, walks.HEIGHT, has_floor=False)
+        assert kinds.any()
+        assert (np.ptp(held.places, axis=0) <= np.ptp(heel, axis=0) + 1e-9).all()
+
+
 @pytest.mark.parametrize("lift", [0.3, 0.6])
 def test_a_raised_foot_is_not_in_contact(lift):
     walk = walks.walk(1, 30)
