@@ -188,11 +188,6 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
         drawn_in = scale(task.target, reach / distance)
         task = replace(task, target=drawn_in, tolerance=FINEST_TOLERANCE * reach)
     accepted = max(task.tolerance, ARRIVAL_TOLERANCE * reach)
-
-    def bent() -> BonesState:
-        turned = bend_in_floats(chain.bend_start, full_task)
-        return newton_bones.clamp_state(chain.bones, turned)
-
     is_off_target = state.find_error(task.target) > accepted
     if is_swept:
         offset = norm(FLOATS, reject(task.target, start.chord))
@@ -202,7 +197,7 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
             return _Trial(state, used, _Use.NOTHING)
         state, used = _sweep(chain, task, options.solver)
     elif is_off_target:
-        state = bent()
+        state = _bend(chain, full_task)
     side = None if task.pole is None else _find_side(start, task)
     aimed = chain.bones._replace(side=side, tip=tip)
     if has_aims := side is not None or tip is not None:
@@ -216,7 +211,7 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
         warm_start = state
         state, used = _close(chain, task, state, used)
         if is_swept and not has_aims and state.find_error(task.target) > accepted:
-            warm_start = bent()
+            warm_start = _bend(chain, full_task)
             state, used = _close(chain, task, warm_start, used)
         if state.find_error(task.target) > accepted:
             # If aims lead to no solution, start again in arrays, which also search without them.
@@ -260,6 +255,11 @@ def _soften(start: StartPose, task: Task) -> tuple[Task, bool, float | None]:
     inputs = subtract(related.target, tip), far, near, task.soft_distance / start.unit
     target, shift, is_too_far = soften_target(FLOATS, ZERO, *inputs)
     return replace(related, target=add(target, tip)), is_too_far, shift * start.unit
+
+
+def _bend(chain: FloatChain, task: Task) -> BonesState:
+    """Return the start pose bent like a free chain, inside of ranges."""
+    return newton_bones.clamp_state(chain.bones, bend_in_floats(chain.bend_start, task))
 
 
 def _sweep(chain: FloatChain, task: Task, solver: Solver) -> tuple[BonesState, int]:
