@@ -19,6 +19,7 @@ from ..rig.clips.planted_clip import PlantingOptions
 from ..rig.clips.planting import free_root, plant
 from ..rig.keying.baking import key, mute_permanently, select_frames
 from ..rig.keying.keys import check_keyable
+from ..rig.keying.played_keys import key_played_frames
 from ..rig.keying.playing import check_live, frames_to_evaluate, preserve_frame
 from . import chunks, jobs, report, saving
 from .arguments import DEPENDENT, INDEPENDENT, STDOUT
@@ -284,6 +285,7 @@ def _key_and_save(
         keyed_runs = select_frames(parts[0].frames, options.step)
     for rig, part in zip(rigs, parts, strict=True):
         values = part.values[np.isin(part.frames, np.concatenate(keyed_runs))]
+        key_played_frames({rig: part.channels}, runs, scene)
         key(rig, keyed_runs, part.channels, values, options.tolerance)
         if not options.keep_live:
             for chain in part.chains:

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from ..rig.keying.baking import select_frames
+from ..rig.keying.playing import MAX_FRAME
 
-# The last frame that Blender can go to: its MAXFRAME.
-MAX_FRAME = 1_048_574
 _PART = re.compile(r"\s*(-?\d+)(?:\s*-\s*(-?\d+))?\s*")
 
 

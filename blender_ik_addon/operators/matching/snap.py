@@ -14,7 +14,7 @@ from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec
 from ...rig.keying.keys import Channel, check_keyable
 from ...rig.keying.played_keys import key_played_frames
-from ...rig.keying.playing import check_shown, preserve_frame
+from ...rig.keying.playing import MAX_FRAME, check_shown, preserve_frame
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.unplayed_keys import check_curves, check_undriven
 from ...rig.reading.spec import Anchor
@@ -75,7 +75,8 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
         # Before the first key, because a new key makes Blender evaluate the keyed channels.
         goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
         if is_keying:
-            key_played_frames(_channels_of(goals, bends), frames[-1], scene)
+            new = frames if self.use_range else range(scene.frame_current, MAX_FRAME + 1)
+            key_played_frames(_channels_of(goals, bends), [new], scene)
         held_controls: list[str] = []
         if not self.use_range:
             key_frame = scene.frame_current if self.use_keys else None

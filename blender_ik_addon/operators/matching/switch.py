@@ -17,6 +17,7 @@ from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated, is_driven
 from ...rig.keying.keys import Channel
 from ...rig.keying.played_keys import key_played_frames
+from ...rig.keying.playing import MAX_FRAME
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.unplayed_keys import check_curves
 from ...rig.keying.written_channels import written_channels
@@ -118,7 +119,8 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         steps = [step for one in settings_of(chosen) for step in _find_steps(one, to_ik=to_ik)]
         steps += _find_bend_steps(dependent)
         view_layer, changed = selection.view_layer_of(context), union_of(chosen, dependent)
-        key_played_frames(_channels_of(changed, goals, steps), frame - 1, scene)
+        played = _channels_of(changed, goals, steps)
+        key_played_frames(played, [range(frame, MAX_FRAME + 1)], scene)
         view_layer.update()
         for owner, specs in changed.items():
             key_switch(owner, list(specs.values()), frame, interpolation)

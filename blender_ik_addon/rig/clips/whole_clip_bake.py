@@ -15,6 +15,7 @@ from ...core.algebra.arithmetic import Array
 from ...core.model.message import Message
 from ..keying.baking import key, never_moved, not_baked, select_frames
 from ..keying.keys import Channel, check_keyable, give_new_action
+from ..keying.played_keys import PlayedFrames
 from ..keying.playing import check_live, outcome_in, play_unchanged, preserve_frame
 from ..keying.written_channels import reader, written_channels
 from ..reading.refusals import Refused, RigError
@@ -136,11 +137,15 @@ def bake(
         values, baked = yield from _play(scene, armature_object, chains, frames, run, read, clip)
     column_of = {channel: column for column, channel in enumerate(channels)}
     baked_channels = written_channels(armature_object, [chains[index] for index in baked])
+    beside = PlayedFrames({armature_object: baked_channels}, [frames], scene)
+    for _ in beside.read():
+        yield frames[-1]
     values = values[:, [column_of[channel] for channel in baked_channels]]
     if clip is not None:
         values = clip.values(baked_channels, [frame - frames.start for frame in run], values)
     if keying.in_new_action:
         give_new_action(armature_object)
+    beside.write()
     key(armature_object, [run], baked_channels, values, keying.tolerance, keying.interpolation)
     return tuple(baked)
 

@@ -111,8 +111,8 @@ def write_keys(
     """Key channels; replace all their keys from the first to the last frame.
 
     Other keys and channels stay. Muted curves are unmuted, and modifiers of the curves are muted,
-    so that the keys play. The object gets an action if it has none. Interpolations are as Blender
-    names them: one for all keys, or one for each frame.
+    so that the keys play; loops around the keys stay. The object gets an action if it has none.
+    Interpolations are as Blender names them: one for all keys, or one for each frame.
     """
     # Setting keys in bulk takes interpolations by their numbers.
     types = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items
@@ -126,10 +126,19 @@ def write_keys(
             curve = bag.fcurves.new(path, index=index)
             if channel.bone:
                 curve.group = bag.groups.get(channel.bone) or bag.groups.new(channel.bone)
+        if not is_inside_loop(curve, frames[0], frames[-1]):
+            for modifier in curve.modifiers:
+                modifier.mute = True
         curve.mute = False
-        for modifier in curve.modifiers:
-            modifier.mute = True
         _replace_points(curve, frames, values, numbers)
+
+
+def is_inside_loop(curve: bpy.types.FCurve, first: float, last: float) -> bool:
+    """Return whether a curve has keys up to both frames, and its modifiers only repeat its keys."""
+    points, kinds = curve.keyframe_points, {one.type for one in curve.modifiers if not one.mute}
+    if curve.mute or not points or kinds - {"CYCLES"}:
+        return False
+    return bool(points[0].co.x <= first and last <= points[-1].co.x)
 
 
 def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:

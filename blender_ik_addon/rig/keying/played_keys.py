@@ -1,68 +1,119 @@
-"""Keys that keep what channels play up to a frame, when later keys would change it."""
+"""Keys that keep what channels play beside frames that get other keys."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import math
+from collections.abc import Collection, Iterator, Sequence
 
 import bpy
 import numpy as np
 
-from ..reading.animation import by_address, strip_curves
-from .keys import Channel, ChannelKeys, check_keyable, curves_of, write_keys
-from .playing import live_disabled, preserve_frame
+from ..reading.animation import by_address, strip_curves, strips
+from .keys import Channel, ChannelKeys, check_keyable, curves_of, is_inside_loop, write_keys
+from .playing import MAX_FRAME, live_disabled, preserve_frame
 from .unplayed_keys import Channels
 
 
-def key_played_frames(channels: Channels, last: int, scene: bpy.types.Scene) -> None:
-    """Key channels at each frame up to one as they play, if their own keys do not define that.
+class PlayedFrames:
+    """The frames beside new keys, of channels whose own keys do not define what they play there.
 
-    This concerns channels with modifiers, or played by NLA strips: another key makes cycles longer,
-    and an action holds its first key over the strips before it. The scene is played from its first
-    frame on, and restored afterwards.
+    These are channels with modifiers, or played by NLA strips: another key makes cycles longer, and
+    an action holds its first and its last key over the strips. A loop stays if all new keys are
+    inside of it.
+    """
+
+    def __init__(
+        self, channels: Channels, new: Sequence[Sequence[int]], scene: bpy.types.Scene
+    ) -> None:
+        """Take channels and the runs of frames that will get new keys, in rising order."""
+        self._scene, self._runs = scene, _runs_beside(new, scene, channels)
+        self._modified = {
+            owner: _modified(owner, chosen, new) for owner, chosen in channels.items()
+        }
+        self._by_strips = {
+            owner: _played_by_strips(owner, chosen) for owner, chosen in channels.items()
+        }
+        self._played: dict[bpy.types.Object, list[list[float]]] = {owner: [] for owner in channels}
+
+    def read(self) -> Iterator[int]:
+        """Play the frames where strips need it; yield each, and restore the scene afterwards."""
+        if not any(self._by_strips.values()):
+            return
+        with live_disabled(self._scene), preserve_frame(self._scene, is_reading=True):
+            for frame in self._frames():
+                self._scene.frame_set(frame)
+                for owner, chosen in self._by_strips.items():
+                    self._played[owner].append([channel.value(owner) for channel in chosen])
+                yield frame
+
+    def write(self) -> None:
+        """Key these frames as they play, and mute the modifiers of their curves."""
+        for owner, chosen in self._modified.items():
+            known = curves_of(owner, chosen).values()
+            values = [[curve.evaluate(frame) for curve in known] for frame in self._frames()]
+            for modifier in [one for curve in known for one in curve.modifiers]:
+                modifier.mute = True
+            self._key(owner, chosen, values)
+        for owner, chosen in self._by_strips.items():
+            self._key(owner, chosen, self._played[owner])
+
+    def _frames(self) -> list[int]:
+        return [frame for run in self._runs for frame in run]
+
+    def _key(
+        self, owner: bpy.types.Object, channels: list[Channel], values: list[list[float]]
+    ) -> None:
+        """Key channels; the values are one list per frame."""
+        rows, start = np.array(values), 0
+        for run in self._runs if channels else ():
+            part, start = rows[start : start + len(run)], start + len(run)
+            times = np.array(run, dtype=np.float64)
+            pairs = zip(channels, part.T, strict=True)
+            write_keys(owner, [ChannelKeys(channel, times, row) for channel, row in pairs])
+
+
+def key_played_frames(
+    channels: Channels, new: Sequence[Sequence[int]], scene: bpy.types.Scene
+) -> None:
+    """Key the ``PlayedFrames`` of channels at once.
 
     Raises:
         RigError: If keys of any object could not be written, or would not show; none is written.
     """
     for owner in channels:
         check_keyable(owner)
-    frames = range(min(scene.frame_start, last), last + 1)
-    for owner, chosen in channels.items():
-        modified = _modified(owner, chosen)
-        values = [[curve.evaluate(frame) for frame in frames] for curve in modified.values()]
-        _write(owner, modified, frames, values)
-    by_strips = {owner: _played_by_strips(owner, chosen) for owner, chosen in channels.items()}
-    played: dict[bpy.types.Object, list[list[float]]] = {owner: [] for owner in by_strips}
-    if not any(by_strips.values()):
-        return
-    with live_disabled(scene), preserve_frame(scene, is_reading=True):
-        for frame in frames:
-            scene.frame_set(frame)
-            for owner, chosen in by_strips.items():
-                played[owner].append([channel.value(owner) for channel in chosen])
-    for owner, chosen in by_strips.items():
-        _write(owner, chosen, frames, np.array(played[owner]).T.tolist())
+    frames = PlayedFrames(channels, new, scene)
+    for _ in frames.read():
+        pass
+    frames.write()
 
 
-def _write(
-    owner: bpy.types.Object, channels: Iterable[Channel], frames: range, values: list[list[float]]
-) -> None:
-    """Key channels at frames; the values are one list per channel."""
-    times = np.array(frames, dtype=np.float64)
-    rows = zip(channels, values, strict=True)
-    keys = [ChannelKeys(channel, times, np.array(row)) for channel, row in rows]
-    if keys:
-        write_keys(owner, keys)
+def _runs_beside(
+    new: Sequence[Sequence[int]], scene: bpy.types.Scene, owners: Collection[bpy.types.Object]
+) -> list[range]:
+    """Return the frames of the scene and of all strips that get no new keys, in runs.
+
+    A run has at least the frame beside new keys, which holds what plays farther away.
+    """
+    played = [strip for owner in owners for strip in strips(owner)]
+    first = min([scene.frame_start, new[0][0] - 1, *(int(one.frame_start) for one in played)])
+    last = max([scene.frame_end, new[-1][-1] + 1, *(math.ceil(one.frame_end) for one in played)])
+    starts = [first, *(run[-1] + 1 for run in new)]
+    ends = [*(run[0] for run in new), min(last, MAX_FRAME) + 1]
+    return [range(*pair) for pair in zip(starts, ends, strict=True) if pair[0] < pair[1]]
 
 
 def _modified(
-    owner: bpy.types.Object, channels: Collection[Channel]
-) -> dict[Channel, bpy.types.FCurve]:
-    """Return the curves of channels with active modifiers."""
-    return {
-        channel: curve
+    owner: bpy.types.Object, channels: Collection[Channel], new: Sequence[Sequence[int]]
+) -> list[Channel]:
+    """Return the channels whose curves have active modifiers that new keys would disturb."""
+    return [
+        channel
         for channel, curve in curves_of(owner, channels).items()
-        if not curve.mute and any(not modifier.mute for modifier in curve.modifiers)
-    }
+        if not curve.mute
+        and any(not modifier.mute for modifier in curve.modifiers)
+        and not is_inside_loop(curve, new[0][0], new[-1][-1])
+    ]
 
 
 def _played_by_strips(owner: bpy.types.Object, channels: Collection[Channel]) -> list[Channel]:

@@ -15,6 +15,9 @@ from ..reading.animation import animated_paths
 from ..reading.refusals import HIDDEN, HIDING, Refused, RigError, is_hidden
 from ..reading.update import shown_graph
 
+# The last frame that Blender can go to: its MAXFRAME.
+MAX_FRAME = 1_048_574
+
 
 def check_live(scene: bpy.types.Scene) -> None:
     """Raise a ``RigError`` if the chains of a scene are not live."""

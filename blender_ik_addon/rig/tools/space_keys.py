@@ -26,7 +26,7 @@ from ..keying.curve_points import remove_points, set_interpolation
 from ..keying.keyed_frames import keys_moving
 from ..keying.keys import Channel, check_keyable, curves_of, remove_animation
 from ..keying.played_keys import key_played_frames
-from ..keying.playing import check_shown, preserve_frame
+from ..keying.playing import MAX_FRAME, check_shown, preserve_frame
 from ..keying.unplayed_keys import check_curves, check_undriven
 from ..reading.anchors import space_of
 from ..reading.dependencies import Dependencies
@@ -69,7 +69,7 @@ def key_space(
     keyed = {control.object: channels[control.object] + influences}
     check_curves(keyed)
     check_undriven(keyed)
-    key_played_frames(channels, first - 1, scene)
+    key_played_frames(channels, [range(first, MAX_FRAME + 1)], scene)
     constraint = None if space is None else add_space(control, space)
     steps, until = _steps(control, "" if constraint is None else constraint.name, first, last)
     points = [point.co.x for curve in _curves(control) for point in curve.keyframe_points]

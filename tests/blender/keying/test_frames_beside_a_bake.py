@@ -1,0 +1,85 @@
+"""Frames beside a baked range: they play as before, whatever plays them."""
+
+import bpy
+import numpy as np
+import pytest
+
+from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import strip_of
+from tests.blender.setups.selecting import press, select_objects
+
+LAST = 40
+KEYS = (5, 15, 25)
+# Tolerance of float32 poses, in units of bones about one unit long.
+MAX_MOVE = 2e-5
+
+
+def make_tail() -> bpy.types.Object:
+    """Return a selected rig with keyed bones and a chain that moves them at some frames."""
+    ob = rigs.make_rig(rigs.zigzag(3, 0), modes="XYZ")
+    for frame in KEYS:
+        rigs.turn_bones(ob, seed=frame)
+        for bone in ob.pose.bones:
+            ob.keyframe_insert(f'pose.bones["{bone.name}"].rotation_euler', frame=frame)
+    target = rigs.make_empty("Target", (0.5, 0.4, 1.6))
+    rigs.add_chain(ob, "Bone.2", target, influence=0.0)
+    select_objects(active=ob)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, LAST
+    return ob
+
+
+def played(ob: bpy.types.Object) -> np.ndarray:
+    return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, LAST + 1)])
+
+
+BAKES = {
+    "bake": lambda ends: press(bpy.ops.pose.chain_ik_bake, **ends),
+    "new": lambda ends: press(bpy.ops.pose.chain_ik_bake, action="NEW", **ends),
+    "apply": lambda ends: press(bpy.ops.pose.chain_ik_apply, use_range=True, **ends),
+}
+
+
+def bake(ob: bpy.types.Object, first: int, last: int, button: str = "bake") -> np.ndarray:
+    """Let the chain pose its bones, bake a range, and return the baked poses."""
+    rigs.change(ob.chain_ik.chains[0], influence=1.0)
+    poses = played(ob)[first - 1 : last]
+    rigs.go_to(first)
+    BAKES[button]({"frame_start": first, "frame_end": last})
+    return poses
+
+
+@pytest.mark.parametrize("button", BAKES)
+@pytest.mark.parametrize("played_by", ["NLA", "NOISE", "CYCLES"])
+def test_frames_outside_of_the_range_play_as_they_did_whatever_plays_them(played_by, button):
+    ob, first, last = make_tail(), 12, 30
+    if played_by == "NLA":
+        # The strip begins before the scene, and goes on after its end.
+        strip_of(ob, -3)
+        bpy.context.scene.frame_start, bpy.context.scene.frame_end = 3, 15
+        last = 15
+    else:
+        for curve in rigs.curves_of(ob):
+            curve.modifiers.new(played_by)
+        ob.animation_data.action.update_tag()
+    before = played(ob)
+    baked = bake(ob, first, last, button)
+    after = played(ob)
+    np.testing.assert_allclose(after[first - 1 : last], baked, atol=MAX_MOVE)
+    for outside in (slice(first - 1), slice(last, LAST)):
+        np.testing.assert_allclose(after[outside], before[outside], atol=MAX_MOVE)
+
+
+@pytest.mark.parametrize(("first", "last"), [(12, 18), KEYS[::2]])
+def test_a_bake_inside_of_a_loop_becomes_part_of_the_loop(first, last):
+    ob = make_tail()
+    for curve in rigs.curves_of(ob):
+        curve.modifiers.new("CYCLES")
+    ob.animation_data.action.update_tag()
+    baked = bake(ob, first, last)
+    after = played(ob)
+    np.testing.assert_allclose(after[first - 1 : last], baked, atol=MAX_MOVE)
+    period = KEYS[-1] - KEYS[0]
+    again = slice(KEYS[0] + period, LAST - 1)
+    np.testing.assert_allclose(after[KEYS[0] : LAST - 1 - period], after[again], atol=MAX_MOVE)
+    assert np.ptp(after[again], axis=0).max() > 0.1
