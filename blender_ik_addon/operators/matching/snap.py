@@ -40,6 +40,9 @@ from .matched_chains import (
     settings_of,
 )
 
+Matches = dict[int, tuple[ControlGoals, Bends]]
+"""Goals and bends of chains by frame."""
+
 
 class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
     """Move targets and poles so that they match the present pose (FK to IK)."""
@@ -74,6 +77,7 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
             settings.use_flip_bend = False
         # Before the first key, because a new key makes Blender evaluate the keyed channels.
         goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
+        matches = _find_matches(chosen, frames, scene) if self.use_range else {}
         if is_keying:
             new = frames if self.use_range else range(scene.frame_current, MAX_FRAME + 1)
             key_played_frames(_channels_of(goals, bends), [new], scene)
@@ -84,7 +88,7 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
             if not self.use_keys:
                 _auto_key(context, goals, bends)
         else:
-            held_controls += _match_frames(chosen, frames, scene, view_layer)
+            held_controls += _match_frames(matches, scene, view_layer)
         self.warn_of_held(held_controls)
         # The others start from the same pose as before.
         self.warn_of_weight(chain for chain in settings_of(chosen) if is_idle(chain))
@@ -127,24 +131,29 @@ def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, li
     return channels
 
 
+def _find_matches(chosen: SpecsByRig, frames: Sequence[int], scene: bpy.types.Scene) -> Matches:
+    """Return the goals and bends that match chains to their pose at each frame.
+
+    A key changes the pose of live chains at later frames: read all frames before the first.
+    """
+    matches = {}
+    with preserve_frame(scene):
+        for frame in frames:
+            scene.frame_set(frame)
+            matches[frame] = find_all_goals(chosen, scene), find_bends(chosen)
+    return matches
+
+
 def _match_frames(
-    chosen: SpecsByRig,
-    frames: Sequence[int],
-    scene: bpy.types.Scene,
-    view_layer: bpy.types.ViewLayer,
+    matches: Matches, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer
 ) -> list[str]:
     """Match chains to their pose at each frame, with keys.
 
     Returns:
         The names of controls that something else keeps from their goals.
     """
-    matches: dict[int, tuple[ControlGoals, Bends]] = {}
     held_controls: list[str] = []
     with preserve_frame(scene):
-        # A key changes the pose of live chains at later frames: read all frames before the first.
-        for frame in frames:
-            scene.frame_set(frame)
-            matches[frame] = find_all_goals(chosen, scene), find_bends(chosen)
         for frame, (goals, bends) in matches.items():
             scene.frame_set(frame)
             held_controls += _match(goals, bends, view_layer, frame)

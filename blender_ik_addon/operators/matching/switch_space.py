@@ -77,11 +77,17 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
         frames = self.frames(scene) if self.use_range else range(frame, frame + 1)
         interpolation = new_interpolation(context)
         with preserve_frame(scene):
-            key_space(control, space, frames, scene, interpolation)
+            has_changed = key_space(control, space, frames, scene, interpolation)
         name = self.space or Message("World")
+        text = "{control}: {name} from frame {first} on"
+        if not has_changed:
+            text = "{control}: {name} acts here already, so nothing has changed"
+        elif len(frames) > 1:
+            text = "{control}: {name} from frame {first} to {last}"
         self.tell(
-            "{control}: {name} from frame {frames} on",
+            text,
             control=label(control),
             name=name,
-            frames=frames[0],
+            first=frames[0],
+            last=frames[-1],
         )

@@ -18,17 +18,23 @@ class PlayedFrames:
     """The frames beside new keys, of channels whose own keys do not define what they play there.
 
     These are channels with modifiers, or played by NLA strips: another key makes cycles longer, and
-    an action holds its first and its last key over the strips. A loop stays if all new keys are
+    an action holds its first and its last key over the strips. A loop may stay if all new keys are
     inside of it.
     """
 
     def __init__(
-        self, channels: Channels, new: Sequence[Sequence[int]], scene: bpy.types.Scene
+        self,
+        channels: Channels,
+        new: Sequence[Sequence[int]],
+        scene: bpy.types.Scene,
+        *,
+        keep_loops: bool = True,
     ) -> None:
         """Take channels and the runs of frames that will get new keys, in rising order."""
         self._scene, self._runs = scene, _runs_beside(new, scene, channels)
+        kept = (new[0][0], new[-1][-1]) if keep_loops else None
         self._modified = {
-            owner: _modified(owner, chosen, new) for owner, chosen in channels.items()
+            owner: _modified(owner, chosen, kept) for owner, chosen in channels.items()
         }
         self._by_strips = {
             owner: _played_by_strips(owner, chosen) for owner, chosen in channels.items()
@@ -73,7 +79,11 @@ class PlayedFrames:
 
 
 def key_played_frames(
-    channels: Channels, new: Sequence[Sequence[int]], scene: bpy.types.Scene
+    channels: Channels,
+    new: Sequence[Sequence[int]],
+    scene: bpy.types.Scene,
+    *,
+    keep_loops: bool = True,
 ) -> None:
     """Key the ``PlayedFrames`` of channels at once.
 
@@ -82,7 +92,7 @@ def key_played_frames(
     """
     for owner in channels:
         check_keyable(owner)
-    frames = PlayedFrames(channels, new, scene)
+    frames = PlayedFrames(channels, new, scene, keep_loops=keep_loops)
     for _ in frames.read():
         pass
     frames.write()
@@ -104,15 +114,15 @@ def _runs_beside(
 
 
 def _modified(
-    owner: bpy.types.Object, channels: Collection[Channel], new: Sequence[Sequence[int]]
+    owner: bpy.types.Object, channels: Collection[Channel], kept: tuple[int, int] | None
 ) -> list[Channel]:
-    """Return the channels whose curves have active modifiers that new keys would disturb."""
+    """Return the channels of curves with active modifiers, without loops around two frames."""
     return [
         channel
         for channel, curve in curves_of(owner, channels).items()
         if not curve.mute
         and any(not modifier.mute for modifier in curve.modifiers)
-        and not is_inside_loop(curve, new[0][0], new[-1][-1])
+        and not (kept and is_inside_loop(curve, *kept))
     ]
 
 

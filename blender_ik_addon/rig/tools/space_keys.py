@@ -43,12 +43,12 @@ def key_space(
     frames: Sequence[int],
     scene: bpy.types.Scene,
     interpolation: str,
-) -> None:
+) -> bool:
     """Move a control with a space, or the world, from a frame on, with keys there and one before.
 
-    Over more than one frame the control is keyed at each, so that it stays where it plays now. Its
-    later keys are then relative to the new space. If another switch follows, the control stays in
-    place at its keys before that switch.
+    Its later keys are then relative to the new space. If another switch follows, the control stays
+    in place at its keys before that switch. Over more than one frame the control is keyed at each,
+    so that it stays where it plays now, and the former space acts again after the last one.
 
     Args:
         control: The object or bone.
@@ -57,21 +57,22 @@ def key_space(
         scene: The scene that plays them.
         interpolation: Interpolation from the last frame on, as Blender names it.
 
+    Returns:
+        Whether anything has changed: not if the control moves with the space already.
+
     Raises:
         RigError: If keys could not be written, or nothing can move with the space.
     """
     first, last = frames[0], frames[-1]
     if control.bone and len(frames) > 1:
         check_shown(scene, control.object, frames)
-    channels = anchor_channels([control])
-    paths = (constraint.path_from_id("influence") for constraint in constraints_of(control))
-    influences = [Channel("", path) for path in paths]
-    keyed = {control.object: channels[control.object] + influences}
-    check_curves(keyed)
-    check_undriven(keyed)
-    key_played_frames(channels, [range(first, MAX_FRAME + 1)], scene)
+    _check_keys(control)
     constraint = None if space is None else add_space(control, space)
     steps, until = _steps(control, "" if constraint is None else constraint.name, first, last)
+    if not steps:
+        return False
+    new = frames if len(frames) > 1 else range(first, MAX_FRAME + 1)
+    key_played_frames(anchor_channels([control]), [new], scene, keep_loops=False)
     points = [point.co.x for curve in _curves(control) for point in curve.keyframe_points]
     later = [] if until is None else sorted({frame for frame in points if last < frame < until})
     shown: dict[float, PlacedFrame] = {}
@@ -82,6 +83,8 @@ def key_space(
         effect = np.eye(4) if constraint is None else effect_of(control, constraint)
         shown[frame] = total_effect(control) @ unconstrained(control), effect
     key_as_played([control], first - 1, interpolation)
+    if len(frames) > 1:
+        key_as_played([control], last + 1, interpolation)
     _remove_keys(control, frames)
     _key_influences(control, steps)
     kinds = ["LINEAR"] * (len(frames) - 1) + [interpolation] + [""] * len(later)
@@ -90,6 +93,17 @@ def key_space(
         # Otherwise motion blur in the frame before would show a way from one space to the other.
         for switch in (first, until or first):
             set_interpolation(curve, switch - 1, "CONSTANT")
+    return True
+
+
+def _check_keys(control: Anchor) -> None:
+    """Raise a ``RigError`` if keys of a control or of its spaces could not be written."""
+    paths = (constraint.path_from_id("influence") for constraint in constraints_of(control))
+    influences = [Channel("", path) for path in paths]
+    keyed = {control.object: anchor_channels([control])[control.object] + influences}
+    check_curves(keyed)
+    check_undriven(keyed)
+    check_keyable(control.object)
 
 
 def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
@@ -201,8 +215,9 @@ def _steps(
 ) -> tuple[dict[float, str], float | None]:
     """Return which space is to act from which frame on, and the frame of the next switch or None.
 
-    The names of spaces are by frame, in rising order, empty for none. ``new`` acts from the first
-    frame to the next switch, which is the first one after the last frame.
+    The names of spaces are by frame, in rising order, empty for none; no frames if ``new`` acts
+    already. It is to act from the first frame to the next switch, over more than one frame to the
+    last of them.
     """
     constraints, known = constraints_of(control), _influences(control)
     present = {constraint.name: constraint.influence for constraint in constraints}
@@ -214,13 +229,15 @@ def _steps(
         return ""
 
     keyed = {point.co.x for curve in known.values() for point in curve.keyframe_points}
-    former = acting_at(last)
-    steps = {frame: acting_at(frame) for frame in sorted({*keyed, first - 1.0, float(first)})}
-    until = next((at for at, name in steps.items() if at > last and name != former), None)
-    for frame in steps:
-        if frame >= first and (until is None or frame < until):
-            steps[frame] = new
-    return steps, until
+    ends = {first - 1.0, float(first)} | ({last + 1.0} if last > first else set())
+    former = {frame: acting_at(frame) for frame in sorted(keyed | ends)}
+    until: float | None = last + 1.0
+    if last == first:
+        changes = (at for at, name in former.items() if at > last and name != former[first])
+        until = next(changes, None)
+    within = [at for at in former if at >= first and (until is None or at < until)]
+    steps = former | dict.fromkeys(within, new)
+    return ({} if steps == former else steps), until
 
 
 def _influences(control: Anchor) -> dict[str, bpy.types.FCurve]:

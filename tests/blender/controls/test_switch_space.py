@@ -299,12 +299,27 @@ def test_over_a_range_a_control_stays_where_an_earlier_switch_placed_it(kind, sp
         np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE, err_msg=str(frame))
         rigs.go_to(frame)
         assert ob.chain_ik.chains[0].space == space
-    for frame in (1, 9):
-        np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE)
+    # After the range the former space acts again, and plays the keys that are in it.
+    for frame in (1, 9, *range(31, 41)):
+        np.testing.assert_allclose(after[frame], before[frame], atol=MAX_MOVE, err_msg=str(frame))
+    rigs.go_to(31)
+    assert ob.chain_ik.chains[0].space == "Body.1"
     # Half way between two keys the control has not spun.
     for frame, matrix in between.items():
         np.testing.assert_allclose(matrix_at(ob, "TARGET", frame), matrix, atol=0.02)
     assert_at_most_one_acts(control_of(ob, "TARGET"))
+
+
+@pytest.mark.parametrize("settings", [{}, {"use_range": True, "frame_start": 25, "frame_end": 30}])
+def test_a_switch_to_the_present_space_says_that_nothing_has_changed(settings, capfd):
+    ob = make_shot("BONE")
+    keys = rigs.keys_of(ob)
+    rigs.go_to(30)
+    press(switch, space="Body.1", **settings)
+    assert rigs.keys_of(ob) == keys
+    assert (
+        "hand Target.L: Body.1 acts here already, so nothing has changed" in capfd.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
