@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import bpy
@@ -18,10 +19,19 @@ def set_interpolation(curve: bpy.types.FCurve, frame: float, interpolation: Any)
     curve.update()
 
 
-def remove_points(curve: bpy.types.FCurve, first: float, last: float) -> None:
-    """Remove the keys from one frame to another; call ``curve.update`` afterwards."""
+def move_point(point: bpy.types.Keyframe, value: float) -> None:
+    """Give a key a value, and move its handles along."""
+    change = value - point.co.y
+    for place in (point.co, point.handle_left, point.handle_right):
+        place.y += change
+
+
+def remove_points(
+    curve: bpy.types.FCurve, first: float, last: float, kept: Container[float] = ()
+) -> None:
+    """Remove the keys from one frame to another, but the kept ones; then call ``curve.update``."""
     for point in reversed(curve.keyframe_points):
-        if first <= point.co.x <= last:
+        if first <= point.co.x <= last and point.co.x not in kept:
             curve.keyframe_points.remove(point, fast=True)
 
 

@@ -18,9 +18,9 @@ from ..reading.animation import (
     drivers,
     held_actions,
 )
-from ..reading.channels import Integers
+from ..reading.channels import Integers, read_floats
 from ..reading.refusals import RigError
-from .curve_points import remove_points
+from .curve_points import move_point, remove_points, split
 
 
 class Channel(NamedTuple):
@@ -111,8 +111,9 @@ def write_keys(
     """Key channels; replace all their keys from the first to the last frame.
 
     Other keys and channels stay. Muted curves are unmuted, and modifiers of the curves are muted,
-    so that the keys play; loops around the keys stay. The object gets an action if it has none.
-    Interpolations are as Blender names them: one for all keys, or one for each frame.
+    so that the keys play; loops around the keys stay. Segments to keys beside the range keep their
+    shape. The object gets an action if it has none. Interpolations are as Blender names them: one
+    for all keys, or one for each frame.
     """
     # Setting keys in bulk takes interpolations by their numbers.
     types = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items
@@ -209,20 +210,31 @@ def _new_action_name(armature_object: bpy.types.Object) -> str:
 def _replace_points(
     curve: bpy.types.FCurve, frames: Array, values: Array, numbers: Integers
 ) -> None:
-    points = curve.keyframe_points
-    remove_points(curve, frames[0], frames[-1])
+    """Replace the points in a range of frames; the segments beside it keep their shape."""
+    points, known = curve.keyframe_points, read_floats(curve.keyframe_points, "co", 2)[::2]
+    first, last, row = frames[0], frames[-1], int((known < frames[0]).sum())
+    ends = [*([first] if row else []), *([last] if (known > last).any() else [])]
+    for frame in ends:
+        split(curve, frame)
+    remove_points(curve, first, last, ends)
     # Inserting keys one by one would copy all of them each time.
-    start = len(points)
-    points.add(len(frames))
+    start, is_added = len(points), ~np.isin(frames, ends)
+    points.add(int(is_added.sum()))
     pairs = np.empty((len(points), 2), dtype=np.float32)
     kinds = np.empty(len(points), dtype=np.int32)
     points.foreach_get("co", pairs.ravel())
-    points.foreach_get("interpolation", kinds)
-    pairs[start:, 0], pairs[start:, 1], kinds[start:] = frames, values, numbers
+    pairs[start:, 0], pairs[start:, 1] = frames[is_added], values[is_added]
     points.foreach_set("co", pairs.ravel())
-    points.foreach_set("interpolation", kinds)
-    # Sorting restores the order, and updating the handles.
     points.sort()
+    points.foreach_get("interpolation", kinds)
+    # The last of several keys keeps the interpolation of the segment after the range.
+    count = len(frames) - (last in ends and len(frames) > 1)
+    kinds[row : row + count] = numbers[:count]
+    points.foreach_set("interpolation", kinds)
+    for frame in ends:
+        end = 0 if frame == first else len(frames) - 1
+        move_point(points[row + end], values[end])
+    # This restores the handles.
     curve.update()
 
 

@@ -4,6 +4,7 @@ import bpy
 import numpy as np
 import pytest
 
+from blender_ik_addon.rig.keying.keys import Channel, ChannelKeys, write_keys
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, select_objects
@@ -83,3 +84,27 @@ def test_a_bake_inside_of_a_loop_becomes_part_of_the_loop(first, last):
     again = slice(KEYS[0] + period, LAST - 1)
     np.testing.assert_allclose(after[KEYS[0] : LAST - 1 - period], after[again], atol=MAX_MOVE)
     assert np.ptp(after[again], axis=0).max() > 0.1
+
+
+@pytest.mark.parametrize("handles", ["AUTO_CLAMPED", "FREE", "VECTOR"])
+@pytest.mark.parametrize("kind", ["BEZIER", "LINEAR", "CONSTANT"])
+@pytest.mark.parametrize("frames", [range(7, 9), range(7, 21), range(11, 32), range(8, 9)])
+def test_segments_to_keys_beside_new_ones_keep_their_shape_also_between_frames(
+    kind, handles, frames
+):
+    owner = rigs.make_empty()
+    rigs.key(owner, "location", {1: (0, 0, 0), 11: (0.7, 1, 0), 21: (-1, 0, 2), 31: (1, 0, 1)})
+    curve = rigs.curves_of(owner)[0]
+    for point in curve.keyframe_points:
+        point.interpolation = kind
+        point.handle_left_type = point.handle_right_type = handles
+    curve.update()
+    times = np.arange(-1.0, 34.0, 0.25)
+    before = [curve.evaluate(time) for time in times]
+    values = np.array([curve.evaluate(frame) for frame in frames])
+    write_keys(owner, [ChannelKeys(Channel("", "location"), np.array(frames, float), values)])
+    inside = (times >= frames[0]) & (times <= frames[-1])
+    # A single key has the interpolation of keys that are added later.
+    inside |= (len(frames) == 1) & (times > frames[0]) & (times < 11)
+    after = np.array([curve.evaluate(time) for time in times])
+    np.testing.assert_allclose(after[~inside], np.array(before)[~inside], atol=1e-4)
