@@ -193,6 +193,7 @@ class POSE_OT_chain_ik_bake(ClipOperator):
         frames = range(self.frame_start, self.frame_end + 1)
         for sentence in () if self._clip is None else self._clip.sentences(frames):
             self.warn(sentence)
+        self.warn_of_sharing(self._owner)
         for index in baked if self.mute else ():
             # By index, because playing frames makes references invalid.
             mute_permanently(self._owner, index)

@@ -11,6 +11,7 @@ import bpy
 
 from ..core import IKError
 from ..core.model.message import Message
+from ..rig.keying.keys import sharing_objects
 from ..translations import translate, translate_report
 from . import selection
 
@@ -99,6 +100,16 @@ class ChainOperator(bpy.types.Operator):
                 "Something else, for example a constraint, holds '{name}' away from its place in"
                 " the pose: undo this, and mute the cause first.",
                 name=name,
+            )
+
+    def warn_of_sharing(self, owner: bpy.types.Object) -> None:
+        """Warn of other objects that play the new keys of an object."""
+        names = ", ".join(f"'{name}'" for name in sharing_objects(owner))
+        if names:
+            self.warn(
+                "The keys also play on {names}, because the action is the same: undo this, and use"
+                " Bake Chains with Action set to New.",
+                names=names,
             )
 
     def warn_of_readers(self, readers: Iterable[str]) -> None:

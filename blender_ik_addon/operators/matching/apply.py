@@ -50,6 +50,7 @@ class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
             if self.use_range or self.use_keys:
                 for _ in bake(scene, owner, specs, frames, keying):
                     pass
+                self.warn_of_sharing(owner)
             for index in specs:
                 owner.chain_ik.chains[index].stored_pose = ""
                 mute_permanently(owner, index)

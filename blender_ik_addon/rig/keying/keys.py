@@ -163,6 +163,17 @@ def remove_animation(owner: bpy.types.Object, paths: Collection[str]) -> None:
             owner.animation_data.drivers.remove(driver)
 
 
+def sharing_objects(owner: bpy.types.Object) -> list[str]:
+    """Return the names of the other objects that play the keys of an object's action."""
+    data = owner.animation_data
+    if data is None or data.action is None:
+        return []
+    held = data.action, getattr(data, "action_slot", None)
+    return [
+        other.name for other in bpy.data.objects if other != owner and held in held_actions(other)
+    ]
+
+
 def unplayed_actions(owner: bpy.types.Object, bones: Collection[str]) -> list[str]:
     """Return the names of actions that animate some bones and that nothing uses now."""
     played = [action for action, _ in held_actions(owner)]

@@ -6,7 +6,7 @@ import pytest
 
 from blender_ik_addon.rig.keying.keys import Channel, ChannelKeys, write_keys
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import strip_of
+from tests.blender.setups.keyed_limbs import assign_action, strip_of
 from tests.blender.setups.selecting import press, select_objects
 
 LAST = 40
@@ -108,3 +108,22 @@ def test_segments_to_keys_beside_new_ones_keep_their_shape_also_between_frames(
     inside |= (len(frames) == 1) & (times > frames[0]) & (times < 11)
     after = np.array([curve.evaluate(time) for time in times])
     np.testing.assert_allclose(after[~inside], np.array(before)[~inside], atol=1e-4)
+
+
+@pytest.mark.parametrize("button", BAKES)
+def test_another_object_that_plays_the_same_action_is_named_unless_a_new_action_gets_the_keys(
+    button, capfd
+):
+    ob, other, bystander = make_tail(), rigs.make_empty("Other"), rigs.make_empty("Bystander")
+    data = ob.animation_data
+    assign_action(other, data.action, getattr(data, "action_slot", None))
+    rigs.key(bystander, "location", {1: (0, 0, 0)})
+    keys = rigs.keys_of(other)
+    bake(ob, 12, 18, button)
+    warning = (
+        "The keys also play on 'Other', because the action is the same: undo this, and use Bake"
+        " Chains with Action set to New."
+    )
+    is_shared = button != "new"
+    assert (rigs.keys_of(other) != keys) == is_shared
+    assert (warning in capfd.readouterr().out) == is_shared
