@@ -11,6 +11,7 @@ from tests.blender.body.test_body_bake import keyed
 from tests.blender.clips.test_plant_refusals import LAST, make_leg, tails
 from tests.blender.command_line import command_lines as lines
 from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, select_objects
 
 # Arguments, and the operator settings of the same meaning.
@@ -60,6 +61,21 @@ def test_bake_keys_every_nth_frame_of_each_range(file, method):
     for channel, keys in after.items():
         assert [x for x, _ in keys] == [1, 4, 5, 7, 8, 11, 12]
         assert keys[3] == before[channel][1], "what lies between stays"
+
+
+def test_frames_that_strips_play_beside_the_range_have_the_keys_of_the_button(file):
+    ob, output = bpy.data.objects["Rig 0"], file.with_name("out.blend")
+    rigs.key_bones(ob, frames=(1, 6, 12))
+    strip_of(ob)
+    lines.save(file)
+    assert lines.run("bake", "--frames", "4-6", "--output", output) == 0
+    lines.open_file(file)
+    ob = bpy.data.objects["Rig 0"]
+    select_objects(active=ob)
+    press(bpy.ops.pose.chain_ik_bake, which="ALL", frame_start=4, frame_end=6)
+    assert {x for keys in rigs.keys_of(ob).values() for x, _ in keys} >= set(range(1, 13))
+    lines.save(file)
+    assert lines.read_bake(output) == lines.read_bake(file)
 
 
 def test_the_report_lists_jumps_and_chains_that_are_baked_frame_by_frame(file, capfd):
