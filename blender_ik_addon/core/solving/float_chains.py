@@ -210,9 +210,11 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
     if gap > (accepted if has_aims or not is_swept else task.tolerance):
         warm_start = state
         state, used = _close(chain, task, state, used)
-        if is_swept and not has_aims and state.find_error(task.target) > accepted:
-            warm_start = _bend(chain, full_task)
-            state, used = _close(chain, task, warm_start, used)
+        is_open = state.find_error(task.target) > accepted and used < task.iterations
+        if is_open and is_swept and not has_aims:
+            bent = _bend(chain, full_task)
+            state, used = _close(chain, task, bent, used)
+            warm_start = bent if used < task.iterations else warm_start
         if state.find_error(task.target) > accepted:
             # If aims lead to no solution, start again in arrays, which also search without them.
             return _Trial(warm_start, used, _Use.NOTHING if has_aims else _Use.WARM_START)

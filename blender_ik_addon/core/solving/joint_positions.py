@@ -72,16 +72,10 @@ def solve_positions(
         if _is_swept(run, options.solver) and not options.use_finish:
             return run, state, used
         run, state, used = _approach(run, state, used, is_off_target, options)
-        rows = repeat_single(np.flatnonzero(run.is_open(state)), len(used))
-        if rows.size and run.is_chain and _is_swept(run, options.solver):
+        if run.is_chain and _is_swept(run, options.solver):
             # Sweeps twist by chance chains that they do not bring to their targets.
             bent = _bend_free(chains, run, is_off_target, full_target, task, options)
-            inputs = bent.take(rows), used[rows], is_off_target[rows]
-            # The aims have their share already.
-            whole = replace(options, orient_weight=1.0)
-            _, again, steps = _approach(run.take(rows), *inputs, whole)
-            state, used = state.put(rows, again), used.copy()
-            used[rows] = steps
+            state, used = _approach_again(run, state, bent, used, is_off_target, options)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
     is_force = options.solver is Solver.FORCE
     has_iterations = (RUN_IN_ITERATIONS if is_force else used) < run.iterations
@@ -143,6 +137,26 @@ def _approach(
     if run.is_chain:
         return run, start.choose(run.is_open(state), state), used
     return run, *run.minimise_errors(state, used)
+
+
+def _approach_again(
+    run: Run, state: State, other: State, used: Counts, is_off_target: Flags, options: SolveOptions
+) -> tuple[State, Counts]:
+    """Return states of chains that have not arrived from another start, as ``_approach``.
+
+    Chains stay as they are where no iterations are left for more.
+    """
+    is_open = run.is_open(state) & (used < run.iterations)
+    rows = repeat_single(np.flatnonzero(is_open), len(used))
+    if not rows.size:
+        return state, used
+    # The aims have their share already.
+    part, options = run.take(rows), replace(options, orient_weight=1.0)
+    _, again, steps = _approach(part, other.take(rows), used[rows], is_off_target[rows], options)
+    is_spent = part.is_open(again) & (steps >= part.iterations)
+    used = used.copy()
+    used[rows] = steps
+    return state.put(rows, state.take(rows).choose(is_spent, again)), used
 
 
 def _choose_starts(chains: CompiledChains, options: SolveOptions) -> BendStarts:

@@ -133,3 +133,15 @@ def test_twenty_sweeps_of_fabrik_alone_come_near(name: str, most: float) -> None
     targets = targets_of(rig, 100, make_rng(18))
     solutions = solved(rig, targets, None, Solver.FABRIK, iterations=20)
     assert misses(rig, solutions, targets).mean() <= most
+
+
+@pytest.mark.parametrize("solver", [Solver.FABRIK, Solver.CCD])
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_sweeps_that_use_up_the_iterations_are_not_lost(solver: Solver, is_alone: bool) -> None:
+    rig = RIGS["tail"]()
+    targets = 1.2 * targets_of(rig, 40, make_rng(19))
+    for iterations in (3, 7, 9, 12):
+        parts = np.split(targets, 40) if is_alone else [targets]
+        gaps = [solved(rig, part, None, solver, iterations=iterations).residual for part in parts]
+        swept = solved(rig, targets, None, solver, iterations=iterations, use_finish=False)
+        assert np.mean(gaps) <= 1.01 * swept.residual.mean()
