@@ -16,7 +16,10 @@ class Status(enum.StrEnum):
     REACHED = "REACHED"
     """The residual is within the tolerance."""
     EXTENDED = "EXTENDED"
-    """The target is too far, so the chain is straight toward it, its closest pose."""
+    """The target is too far, so the chain is straight toward it, its closest pose.
+
+    Limits and locks may keep it from that by up to a hundredth of the residual.
+    """
     FOLDED = "FOLDED"
     """The target is too near, so the chain is folded, its closest pose."""
     ITERATIONS_USED_UP = "ITERATIONS_USED_UP"
