@@ -50,8 +50,8 @@ def split_bone_path(path: str) -> tuple[str, str]:
 
 
 def curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
-    """Return the F-curves of an ID's active action."""
-    return _played_curves(owner.animation_data)
+    """Return the F-curves of an ID's active action; none for data that cannot have any."""
+    return _played_curves(getattr(owner, "animation_data", None))
 
 
 def continue_beyond(
@@ -66,8 +66,10 @@ def continue_beyond(
         if not (curve.mute or curve.is_empty):
             is_modified = any(not modifier.mute for modifier in curve.modifiers)
             points = curve.keyframe_points
-            ends = points[0].co.x, points[-1].co.x
-            ranges.append((-np.inf, np.inf) if is_modified else ends)
+            # Curves of samples or of modifiers alone have no keys.
+            is_endless = is_modified or not points
+            ends = (-np.inf, np.inf) if is_endless else (points[0].co.x, points[-1].co.x)
+            ranges.append(ends)
     firsts, lasts = zip(*ranges, strict=True)
     return min(firsts) < first, max(lasts) > last
 
@@ -133,7 +135,7 @@ def _all_strips(data: bpy.types.AnimData) -> list[bpy.types.NlaStrip]:
 
 def strips(owner: bpy.types.ID) -> Iterator[bpy.types.NlaStrip]:
     """Yield the NLA strips of an ID that are not muted."""
-    data = owner.animation_data
+    data = getattr(owner, "animation_data", None)
     for track in data.nla_tracks if data is not None and data.use_nla else ():
         if not track.mute:
             yield from (strip for strip in track.strips if not strip.mute)

@@ -95,6 +95,11 @@ def test_a_part_of_a_clip_continues_the_keys_beside_it():
     shaken.wander(target, shaken.around((0.8, 0.4, 2.2), 0.3, 3))
     shaken.bake(method="FRAMES", mute=False)
     rigs.key(target, "location", {16: tuple(np.add(target.location, (0.3, 0.2, 0.1)))})
+    # A curve may have a modifier and no keys.
+    rigs.key(ob.pose.bones[0], "ik_stretch", {1: 0.0})
+    bare = next(curve for curve in rigs.curves_of(ob) if curve.data_path.endswith("ik_stretch"))
+    bare.keyframe_points.clear()
+    bare.modifiers.new("GENERATOR")
     before = shaken.play(ob)
     shaken.bake(frame_start=8, frame_end=24, smoothness=1.0)
     after, ends = shaken.play(ob), [*range(9), *range(22, shaken.LAST)]

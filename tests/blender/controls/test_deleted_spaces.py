@@ -17,10 +17,15 @@ remove = bpy.ops.pose.chain_ik_remove
 
 
 def make_carried(kind: str) -> bpy.types.Object:
+    is_image, kind = kind == "IMAGE", "EMPTY" if kind == "IMAGE" else kind
     ob, rng = spaces.make_body(kind), make_rng(2)
     select_bones(ob, rigs.add_bones(ob, ((2, 0, 0), (2, 0, 0.5), (2.1, 0, 1.0)), prefix="Tail"))
     press(bpy.ops.pose.chain_ik_add, control=kind)
     tail = ob.chain_ik.chains[1]
+    if is_image:
+        # Images, the data of such empties, have no animation.
+        tail.target.empty_display_type = "IMAGE"
+        tail.target.data = bpy.data.images.new("Image", 4, 4)
     control = ob.pose.bones[tail.subtarget] if tail.subtarget else tail.target
     for frame in (3, 20, 30):
         spaces.move_control(control, rng, frame)
@@ -34,6 +39,7 @@ def make_carried(kind: str) -> bpy.types.Object:
     ("kind", "switches"),
     [
         ("BONE", ()),
+        ("IMAGE", ()),
         ("BONE", ((10, "Body.0"), (24, "Body.1"))),
         ("EMPTY", ((10, "Body.0"), (24, "Body.1"))),
     ],
