@@ -144,10 +144,13 @@ def _approach_again(
 ) -> tuple[State, Counts]:
     """Return states of chains that have not arrived from another start, as ``_approach``.
 
-    Chains stay as they are where no iterations are left for more.
+    Chains stay as they are where no iterations are left for more. Those whose targets are beyond
+    their lengths do not arrive from there either.
     """
     is_open = run.is_open(state) & (used < run.iterations)
-    rows = repeat_single(np.flatnonzero(is_open), len(used))
+    is_too_far = run.least_error > run.accepted
+    state = other.choose(is_open & is_too_far, state)
+    rows = repeat_single(np.flatnonzero(is_open & ~is_too_far), len(used))
     if not rows.size:
         return state, used
     # The aims have their share already.
