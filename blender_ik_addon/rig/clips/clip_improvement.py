@@ -14,7 +14,7 @@ from ...core.clips.clip import meet, turns_between
 from ...core.clips.whole_clip import accelerates_more, improve
 from ...core.model.message import Message
 from ..frames.bone_channels import BoneChannels, rotation_channels
-from ..reading.animation import continue_beyond, curves, split_bone_path, strip_curves
+from ..reading.animation import continue_beyond, split_bone_path
 from ..reading.channels import Channels, quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
 from ..trees.driven import Driven
@@ -137,11 +137,14 @@ class BakedClip:
         return sorted(groups, key=lambda group: len(ancestors(int(group.driven.bones[0]))))
 
     def _fix_ends(self, group: ClipGroup, armature_object: bpy.types.Object) -> None:
-        """Fix the ends beyond which bones of a group have keys, so that these continue them."""
+        """Fix the ends beyond which bones of a group are animated, so that these continue them."""
         bones = {self._skeleton.names[bone] for bone in group.driven.bones}
-        played = (*curves(armature_object), *strip_curves(armature_object))
-        moving = [curve for curve in played if split_bone_path(curve.data_path)[0] in bones]
-        before, after = continue_beyond(moving, self._notes.frames[0], self._notes.frames[-1])
+        before, after = continue_beyond(
+            [armature_object],
+            lambda path: split_bone_path(path)[0] in bones,
+            self._notes.frames[0],
+            self._notes.frames[-1],
+        )
         group.is_fixed[:ENDS_FIXED] |= before
         group.is_fixed[-ENDS_FIXED:] |= after
 

@@ -63,9 +63,9 @@ class RangeEnds:
 
         ``is_muted`` tells for each chain, by index, whether it has no influence in the clip.
         """
-        played = [curve for owner in owners for curve in curves(owner)]
-        clip = [curve for curve in played if not curve.data_path.startswith("chain_ik")]
-        continues = continue_beyond(clip, frames[0], frames[-1])
+        continues = continue_beyond(
+            owners, lambda path: not path.startswith("chain_ik"), frames[0], frames[-1]
+        )
         settings = {}
         for index, has_no_influence in is_muted.items():
             for name in KEYED_SETTINGS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -55,21 +55,28 @@ def curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
 
 
 def continue_beyond(
-    animating: Iterable[bpy.types.FCurve], first: float, last: float
+    owners: Iterable[bpy.types.ID], is_chosen: Callable[[str], bool], first: float, last: float
 ) -> tuple[bool, bool]:
-    """Return whether F-curves have keys or modifiers before a frame, and after another one.
+    """Return whether IDs are animated before a frame, and after another one.
 
-    Muted ones do not count.
+    Keys and modifiers of actions count, and frames of NLA strips. ``is_chosen`` tells for data
+    paths whether their F-curves count; muted ones never do.
     """
     ranges = [(first, last)]
-    for curve in animating:
-        if not (curve.mute or curve.is_empty):
-            is_modified = any(not modifier.mute for modifier in curve.modifiers)
-            points = curve.keyframe_points
-            # Curves of samples or of modifiers alone have no keys.
-            is_endless = is_modified or not points
-            ends = (-np.inf, np.inf) if is_endless else (points[0].co.x, points[-1].co.x)
-            ranges.append(ends)
+    for owner in owners:
+        for holder in (owner.animation_data, *strips(owner)):
+            for curve in _played_curves(holder):
+                if curve.mute or curve.is_empty or not is_chosen(curve.data_path):
+                    continue
+                points = curve.keyframe_points
+                if isinstance(holder, bpy.types.NlaStrip):
+                    # Its keys are not in scene frames.
+                    ranges.append((holder.frame_start, holder.frame_end))
+                elif not points or any(not modifier.mute for modifier in curve.modifiers):
+                    # Curves of samples or of modifiers alone have no keys.
+                    ranges.append((-np.inf, np.inf))
+                else:
+                    ranges.append((points[0].co.x, points[-1].co.x))
     firsts, lasts = zip(*ranges, strict=True)
     return min(firsts) < first, max(lasts) > last
 

@@ -15,6 +15,7 @@ from blender_ik_addon.rig.clips.whole_clip_bake import bake as bake_in_steps
 from tests.blender.clips import shaken
 from tests.blender.setups import jointed_rigs, rigs, tree_rigs
 from tests.blender.setups.jointed_rigs import add_joint
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import select_objects, state
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
@@ -90,10 +91,16 @@ def test_keys_stay_if_targets_follow_them():
     np.testing.assert_allclose(shaken.play(ob).poses, shaking.poses, atol=2e-5)
 
 
-def test_a_part_of_a_clip_continues_the_keys_beside_it():
+@pytest.mark.parametrize("action_start", [None, -100, 100])
+def test_a_part_of_a_clip_continues_the_keys_beside_it(action_start):
+    """Keys of the action, or of a strip that plays them at other frames."""
     ob, target = shaken.make_tail(count=4, solver="NEWTON")
     shaken.wander(target, shaken.around((0.8, 0.4, 2.2), 0.3, 3))
     shaken.bake(method="FRAMES", mute=False)
+    if action_start is not None:
+        for point in [point for curve in rigs.curves_of(ob) for point in curve.keyframe_points]:
+            point.co_ui.x += action_start - 1
+        strip_of(ob)
     rigs.key(target, "location", {16: tuple(np.add(target.location, (0.3, 0.2, 0.1)))})
     # A curve may have a modifier and no keys.
     rigs.key(ob.pose.bones[0], "ik_stretch", {1: 0.0})
