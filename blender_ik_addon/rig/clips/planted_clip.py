@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ...core.algebra.arithmetic import Array, Counts
 from ...core.clips.contacts import Planted, runs
-from ...core.clips.footholds import Motion, blend, fade_ends
+from ...core.clips.footholds import END_TIME, Motion, blend, fade_ends
 from ...core.model.message import Message
 from ..controls.default_poles import placements
 from ..controls.foot_roll import control_above, control_goal, rigid
@@ -108,7 +109,7 @@ class PlantedClip:
         }
         self._limbs = find_limbs(self._skeleton, chains, placed, clip.poses)
         ground = _find_ground(clip, planting)
-        share = fade_ends(len(clip.frames), rate, ends.continues)
+        share = _fade_ends(ends, rate)
         self.kinds = find_contacts_of(self._limbs, known, ground, rate, share)
         if not self.kinds:
             raise RigError(
@@ -252,6 +253,17 @@ class PlantedClip:
         keys = self._make_setting_keys(index, name, values.astype(np.float64))
         rows = [start for start, _ in runs(keys.values.astype(np.int64))]
         return keys._replace(frames=keys.frames[rows], values=keys.values[rows])
+
+
+def _fade_ends(ends: RangeEnds, rate: float) -> Array:
+    """Return the share of corrections at each frame, (F,), which is 1 somewhere."""
+    share = fade_ends(len(ends.frames), rate, ends.continues)
+    if not (share == 1.0).any():
+        raise RigError(
+            "This range is too short to fade in and out: choose {count} frames or more.",
+            count=1 + sum(ends.continues) * math.ceil(END_TIME * rate),
+        )
+    return share
 
 
 def _find_ground(clip: PlayedClip, planting: PlantingOptions) -> Ground:

@@ -117,6 +117,8 @@ REFUSALS = [
     (lambda _, target: target.animation_data_clear(), {}, "Nothing moves"),
     (lambda ob, _: setattr(ob.chain_ik.chains[0], "target", None), {}, "no target"),
     (lambda _, target: rigs.key(target, "location", HURRY), {}, "No foot or hand stands still"),
+    (None, {"frame_start": 10, "frame_end": 21}, "too short to fade in and out: choose 13 frames"),
+    (None, {"frame_start": 1, "frame_end": 6}, "too short to fade in and out: choose 7 frames"),
     (lambda _, target: rigs.key(target, "location", NOWHERE), {}, "not finite at frame 16"),
     (lambda *_: setattr(bpy.context.scene.chain_ik, "use_live", False), {}, "Live is off"),
     (lambda ob, _: setattr(ob.chain_ik.chains[0], "solver", "FOLLOW"), {}, "Follow"),
