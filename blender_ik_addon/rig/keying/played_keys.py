@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 
 from ..reading.animation import by_address, strip_curves, strips
+from .curve_points import remove_points
 from .keys import Channel, ChannelKeys, check_keyable, curves_of, is_inside_loop, write_keys
 from .playing import MAX_FRAME, live_disabled, preserve_frame
 from .unplayed_keys import Channels
@@ -61,6 +62,9 @@ class PlayedFrames:
                 modifier.mute = True
             self._key(owner, chosen, values)
         for owner, chosen in self._by_strips.items():
+            for muted in curves_of(owner, chosen).values():
+                # New keys unmute the curve, and then its former ones would play.
+                remove_points(muted, -math.inf, math.inf)
             self._key(owner, chosen, self._played[owner])
 
     def _frames(self) -> list[int]:
@@ -128,5 +132,6 @@ def _modified(
 
 def _played_by_strips(owner: bpy.types.Object, channels: Collection[Channel]) -> list[Channel]:
     """Return the channels that NLA strips play and the action does not."""
-    by_strips, keyed = by_address(strip_curves(owner)), curves_of(owner, channels)
+    by_strips, known = by_address(strip_curves(owner)), curves_of(owner, channels).items()
+    keyed = {channel for channel, curve in known if not curve.mute}
     return [one for one in channels if one.address in by_strips and one not in keyed]

@@ -51,14 +51,18 @@ def bake(ob: bpy.types.Object, first: int, last: int, button: str = "bake") -> n
 
 
 @pytest.mark.parametrize("button", BAKES)
-@pytest.mark.parametrize("played_by", ["NLA", "NOISE", "CYCLES"])
+@pytest.mark.parametrize("played_by", ["NLA", "NLA_AND_MUTED_KEYS", "NOISE", "CYCLES"])
 def test_frames_outside_of_the_range_play_as_they_did_whatever_plays_them(played_by, button):
     ob, first, last = make_tail(), 12, 30
-    if played_by == "NLA":
+    if played_by.startswith("NLA"):
         # The strip begins before the scene, and goes on after its end.
         strip_of(ob, -3)
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = 3, 15
         last = 15
+        for bone in ob.pose.bones if played_by == "NLA_AND_MUTED_KEYS" else ():
+            rigs.key(bone, "rotation_euler", {18: (0.5, 0.0, 0.0), 24: (0.0, 0.0, 1.0)})
+        for curve in rigs.curves_of(ob):
+            curve.mute = True
     else:
         for curve in rigs.curves_of(ob):
             curve.modifiers.new(played_by)
