@@ -15,7 +15,7 @@ from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec, existing_controls
 from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated, is_driven
-from ...rig.keying.keys import Channel
+from ...rig.keying.keys import Channel, curves_of
 from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.playing import MAX_FRAME
 from ...rig.keying.renumbering import path_of_setting
@@ -188,7 +188,10 @@ def _channels_of(
     """Return the channels to key: of the bones of chains, of controls, and of settings."""
     channels = anchor_channels(controls)
     for owner, specs in chosen.items():
-        channels.setdefault(owner, []).extend(written_channels(owner, specs.values()))
+        written = written_channels(owner, specs.values())
+        # Toward IK muted curves of bones stay muted.
+        muted = {one for one, curve in curves_of(owner, written).items() if curve.mute}
+        channels.setdefault(owner, []).extend(one for one in written if one not in muted)
     for step in steps:
         channels[step.owner].append(Channel("", step.path))
     return channels
