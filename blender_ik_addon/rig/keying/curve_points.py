@@ -6,6 +6,10 @@ from collections.abc import Container
 from typing import Any
 
 import bpy
+import numpy as np
+
+from ..reading.animation import SAME_FRAME
+from ..reading.channels import read_floats
 
 
 def set_interpolation(curve: bpy.types.FCurve, frame: float, interpolation: Any) -> None:
@@ -13,17 +17,33 @@ def set_interpolation(curve: bpy.types.FCurve, frame: float, interpolation: Any)
 
     Blender gives a new key the interpolation of the preceding one, which may not fit.
     """
-    for point in curve.keyframe_points:
-        if point.co.x == frame:
-            point.interpolation = interpolation
+    point = point_at(curve, frame)
+    if point is not None:
+        point.interpolation = interpolation
     curve.update()
 
 
-def move_point(point: bpy.types.Keyframe, value: float) -> None:
-    """Give a key a value, and move its handles along."""
-    change = value - point.co.y
+def point_at(curve: bpy.types.FCurve, frame: float) -> bpy.types.Keyframe | None:
+    """Return the last key that Blender takes for one at a frame; move it exactly to that frame.
+
+    Blender merges a new key into one that is a little beside the frame, and leaves it there.
+    """
+    points = curve.keyframe_points
+    distances = np.abs(read_floats(points, "co", 2)[::2] - frame)
+    nearest = distances.min(initial=SAME_FRAME)
+    if nearest >= SAME_FRAME:
+        return None
+    point = points[int(np.flatnonzero(distances == nearest)[-1])]
+    move_point(point, frame, point.co.y)
+    return point
+
+
+def move_point(point: bpy.types.Keyframe, frame: float, value: float) -> None:
+    """Move a key to a frame and a value, with its handles."""
+    shifts = frame - point.co.x, value - point.co.y
     for place in (point.co, point.handle_left, point.handle_right):
-        place.y += change
+        place.x += shifts[0]
+        place.y += shifts[1]
 
 
 def remove_points(
@@ -41,13 +61,14 @@ def split(curve: bpy.types.FCurve, frame: float) -> None:
     Later keys then do not change what the curve plays up to the frame. Blender splits Bezier
     segments exactly if handles are free, and recomputes them otherwise.
     """
+    at_frame = point_at(curve, frame)
     points = sorted(curve.keyframe_points, key=lambda point: point.co.x)
     before = [point for point in points if point.co.x <= frame]
     after = [point for point in points if point.co.x > frame]
     for point in (*before[-1:], *after[:1]):
         if point.interpolation == "BEZIER" or point.co.x == frame:
             _free_handles(point)
-    if before and before[-1].co.x == frame:
+    if at_frame is not None:
         return
     value = curve.evaluate(frame)
     if not points:

@@ -20,7 +20,7 @@ from ..reading.animation import (
 )
 from ..reading.channels import Integers, read_floats
 from ..reading.refusals import RigError
-from .curve_points import move_point, remove_points, split
+from .curve_points import move_point, point_at, remove_points, split
 
 
 class Channel(NamedTuple):
@@ -222,8 +222,11 @@ def _replace_points(
     curve: bpy.types.FCurve, frames: Array, values: Array, numbers: Integers
 ) -> None:
     """Replace the points in a range of frames; the segments beside it keep their shape."""
-    points, known = curve.keyframe_points, read_floats(curve.keyframe_points, "co", 2)[::2]
-    first, last, row = frames[0], frames[-1], int((known < frames[0]).sum())
+    points, first, last = curve.keyframe_points, frames[0], frames[-1]
+    for frame in (first, last):
+        point_at(curve, frame)
+    known = read_floats(points, "co", 2)[::2]
+    row = int((known < first).sum())
     ends = [*([first] if row else []), *([last] if (known > last).any() else [])]
     for frame in ends:
         split(curve, frame)
@@ -244,7 +247,7 @@ def _replace_points(
     points.foreach_set("interpolation", kinds)
     for frame in ends:
         end = 0 if frame == first else len(frames) - 1
-        move_point(points[row + end], values[end])
+        move_point(points[row + end], frame, values[end])
     # This restores the handles.
     curve.update()
 

@@ -131,3 +131,17 @@ def test_another_object_that_plays_the_same_action_is_named_unless_a_new_action_
     is_shared = button != "new"
     assert (rigs.keys_of(other) != keys) == is_shared
     assert (warning in capfd.readouterr().out) == is_shared
+
+
+@pytest.mark.parametrize("shift", [-9e-3, -1e-3, -1e-6, 1e-6, 1e-3, 5e-3])
+def test_a_key_a_little_beside_the_first_or_last_frame_takes_the_new_value(shift):
+    owner = rigs.make_empty()
+    rigs.key(owner, "location", {1: (0, 0, 0), 10: (1, 0, 0), 20: (2, 0, 0), 30: (3, 0, 0)})
+    curve = rigs.curves_of(owner)[0]
+    for point in curve.keyframe_points[1:3]:
+        point.co.x += shift
+    curve.update()
+    frames, values = np.arange(10.0, 21.0), np.linspace(5.0, 7.0, 11)
+    write_keys(owner, [ChannelKeys(Channel("", "location"), frames, values)])
+    keys = [point.co[:] for point in curve.keyframe_points]
+    np.testing.assert_allclose(keys, [(1, 0), *zip(frames, values, strict=True), (30, 3)])
