@@ -25,7 +25,7 @@ from ..controls.control_spaces import (
 from ..keying.curve_points import remove_points, set_interpolation
 from ..keying.keyed_frames import keys_moving
 from ..keying.keys import Channel, check_keyable, curves_of, remove_animation
-from ..keying.played_keys import key_played_frames
+from ..keying.played_keys import PlayedFrames
 from ..keying.playing import MAX_FRAME, check_shown, preserve_frame
 from ..keying.unplayed_keys import check_curves, check_undriven
 from ..reading.anchors import space_of
@@ -72,7 +72,9 @@ def key_space(
     if not steps:
         return False
     new = frames if len(frames) > 1 else range(first, MAX_FRAME + 1)
-    key_played_frames(anchor_channels([control]), [new], scene, keep_loops=False)
+    beside = PlayedFrames(anchor_channels([control]), [new], scene, keep_loops=False)
+    for _ in beside.read():
+        pass
     points = [point.co.x for curve in _curves(control) for point in curve.keyframe_points]
     later = [] if until is None else sorted({frame for frame in points if last < frame < until})
     shown: dict[float, PlacedFrame] = {}
@@ -82,6 +84,8 @@ def key_space(
         # The matrix that it shows, and how the new space will transform it.
         effect = np.eye(4) if constraint is None else effect_of(control, constraint)
         shown[frame] = total_effect(control) @ unconstrained(control), effect
+    # All frames have been read: from here on the control plays differently.
+    beside.write()
     key_as_played([control], first - 1, interpolation)
     if len(frames) > 1:
         key_as_played([control], last + 1, interpolation)

@@ -8,6 +8,7 @@ from mathutils import Matrix
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.properties.controls.space_names import space_names
 from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, refusal, select_bones, symmetrize
 from tests.helpers import make_rng
 
@@ -308,6 +309,26 @@ def test_over_a_range_a_control_stays_where_an_earlier_switch_placed_it(kind, sp
     for frame, matrix in between.items():
         np.testing.assert_allclose(matrix_at(ob, "TARGET", frame), matrix, atol=0.02)
     assert_at_most_one_acts(control_of(ob, "TARGET"))
+
+
+@pytest.mark.parametrize("played_by", ["NLA", "NOISE", "CYCLES"])
+def test_over_a_range_a_control_stays_in_place_whatever_plays_it(played_by):
+    ob, rng = make_body("EMPTY"), make_rng(3)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 40
+    control = control_of(ob, "TARGET")
+    for frame in (1, 10, 20):
+        move_things(ob, rng, frame)
+        move_control(control, rng, frame)
+    if played_by == "NLA":
+        strip_of(control)
+    for curve in rigs.curves_of(control):
+        curve.modifiers.new(played_by)
+        curve.id_data.update_tag()
+    before = target_matrices(ob)
+    press(switch, space="Body.1", use_range=True, frame_start=12, frame_end=30)
+    after = target_matrices(ob)
+    for frame, matrix in before.items():
+        np.testing.assert_allclose(after[frame], matrix, atol=MAX_MOVE, err_msg=str(frame))
 
 
 @pytest.mark.parametrize("settings", [{}, {"use_range": True, "frame_start": 25, "frame_end": 30}])
