@@ -8,11 +8,13 @@ from collections.abc import Collection, Iterator, Sequence
 import bpy
 import numpy as np
 
+from ...core.algebra.arithmetic import Array
 from ..reading.animation import by_address, strip_curves, strips
 from .curve_points import remove_points
 from .keys import Channel, ChannelKeys, check_keyable, curves_of, is_inside_loop, write_keys
 from .playing import MAX_FRAME, live_disabled, preserve_frame
 from .unplayed_keys import Channels
+from .written_channels import reader
 
 
 class PlayedFrames:
@@ -40,24 +42,26 @@ class PlayedFrames:
         self._by_strips = {
             owner: _played_by_strips(owner, chosen) for owner, chosen in channels.items()
         }
-        self._played: dict[bpy.types.Object, list[list[float]]] = {owner: [] for owner in channels}
+        self._played: dict[bpy.types.Object, list[Array]] = {owner: [] for owner in channels}
 
     def read(self) -> Iterator[int]:
         """Play the frames where strips need it; yield each, and restore the scene afterwards."""
         if not any(self._by_strips.values()):
             return
+        readers = {owner: reader(owner, chosen) for owner, chosen in self._by_strips.items()}
         with live_disabled(self._scene), preserve_frame(self._scene, is_reading=True):
             for frame in self._frames():
                 self._scene.frame_set(frame)
-                for owner, chosen in self._by_strips.items():
-                    self._played[owner].append([channel.value(owner) for channel in chosen])
+                for owner, read in readers.items():
+                    self._played[owner].append(read())
                 yield frame
 
     def write(self) -> None:
         """Key these frames as they play, and mute the modifiers of their curves."""
         for owner, chosen in self._modified.items():
             known = curves_of(owner, chosen).values()
-            values = [[curve.evaluate(frame) for curve in known] for frame in self._frames()]
+            frames = self._frames()
+            values = np.array([[curve.evaluate(at) for at in frames] for curve in known]).T
             for modifier in [one for curve in known for one in curve.modifiers]:
                 modifier.mute = True
             self._key(owner, chosen, values)
@@ -65,18 +69,16 @@ class PlayedFrames:
             for muted in curves_of(owner, chosen).values():
                 # New keys unmute the curve, and then its former ones would play.
                 remove_points(muted, -math.inf, math.inf)
-            self._key(owner, chosen, self._played[owner])
+            self._key(owner, chosen, np.array(self._played[owner]))
 
     def _frames(self) -> list[int]:
         return [frame for run in self._runs for frame in run]
 
-    def _key(
-        self, owner: bpy.types.Object, channels: list[Channel], values: list[list[float]]
-    ) -> None:
-        """Key channels; the values are one list per frame."""
-        rows, start = np.array(values), 0
+    def _key(self, owner: bpy.types.Object, channels: list[Channel], values: Array) -> None:
+        """Key c channels at f frames; the values have the shape (f, c)."""
+        start = 0
         for run in self._runs if channels else ():
-            part, start = rows[start : start + len(run)], start + len(run)
+            part, start = values[start : start + len(run)], start + len(run)
             times = np.array(run, dtype=np.float64)
             pairs = zip(channels, part.T, strict=True)
             write_keys(owner, [ChannelKeys(channel, times, row) for channel, row in pairs])

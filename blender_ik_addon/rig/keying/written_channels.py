@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import bpy
 import numpy as np
@@ -49,20 +49,23 @@ def written_channels(
     return list(dict.fromkeys(channels))
 
 
-def reader(armature_object: bpy.types.Object, channels: Iterable[Channel]) -> Callable[[], Array]:
+def reader(owner: bpy.types.Object, channels: Sequence[Channel]) -> Callable[[], Array]:
     """Return a function that reads the present values of c channels of an object, shape (c,)."""
-    bone_index = skeleton_of(armature_object).index
+    bone_index = skeleton_of(owner).index if any(channel.bone for channel in channels) else {}
     columns: dict[str, tuple[list[int], list[int]]] = {}
     for index, (bone, prop, component) in enumerate(channels):
-        rows, offsets = columns.setdefault(prop, ([], []))
-        rows.append(index)
-        offsets.append(bone_index[bone] * CHANNEL_SIZES[prop] + component)
-    count = sum(len(rows) for rows, _ in columns.values())
+        if bone:
+            rows, offsets = columns.setdefault(prop, ([], []))
+            rows.append(index)
+            offsets.append(bone_index[bone] * CHANNEL_SIZES[prop] + component)
+    others = [(index, channel) for index, channel in enumerate(channels) if not channel.bone]
 
     def read() -> Array:
-        values, bones = np.empty(count), armature_object.pose.bones
+        values = np.empty(len(channels))
         for prop, (rows, offsets) in columns.items():
-            values[rows] = read_floats(bones, prop, CHANNEL_SIZES[prop])[offsets]
+            values[rows] = read_floats(owner.pose.bones, prop, CHANNEL_SIZES[prop])[offsets]
+        for index, channel in others:
+            values[index] = channel.value(owner)
         return values
 
     return read

@@ -114,6 +114,16 @@ def test_segments_to_keys_beside_new_ones_keep_their_shape_also_between_frames(
     np.testing.assert_allclose(after[~inside], np.array(before)[~inside], atol=1e-4)
 
 
+def test_bones_that_strips_play_are_read_all_at_once(monkeypatch):
+    ob = make_tail()
+    strip_of(ob)
+    by_path = []
+    monkeypatch.setattr(Channel, "value", lambda channel, owner: by_path.append(channel) or 0.0)
+    bake(ob, 12, 18)
+    assert rigs.keys_of(ob)
+    assert not by_path
+
+
 @pytest.mark.parametrize("button", BAKES)
 def test_another_object_that_plays_the_same_action_is_named_unless_a_new_action_gets_the_keys(
     button, capfd
