@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 import bpy
@@ -12,14 +12,16 @@ from ..reading.animation import SAME_FRAME
 from ..reading.channels import read_floats
 
 
-def set_interpolation(curve: bpy.types.FCurve, frame: float, interpolation: Any) -> None:
-    """Set the interpolation of an existing key, as Blender names it.
+def set_interpolation(curve: bpy.types.FCurve, interpolations: Mapping[float, Any]) -> None:
+    """Set the interpolations of existing keys by frame, as Blender names them.
 
     Blender gives a new key the interpolation of the preceding one, which may not fit.
     """
-    point = point_at(curve, frame)
-    if point is not None:
-        point.interpolation = interpolation
+    points = {point.co.x: point for point in curve.keyframe_points} if interpolations else {}
+    for frame, interpolation in interpolations.items():
+        point = points.get(frame) or point_at(curve, frame)
+        if point is not None:
+            point.interpolation = interpolation
     curve.update()
 
 

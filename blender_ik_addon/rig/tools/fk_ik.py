@@ -184,7 +184,7 @@ def _insert(
         group = channel.bone or "Object Transforms"
         owner.keyframe_insert(channel.path, index=channel.component, frame=frame, group=group)
     for curve in curves_of(owner, channels).values() if interpolation else ():
-        set_interpolation(curve, frame, interpolation)
+        set_interpolation(curve, {frame: interpolation})
 
 
 def anchor_channels(anchors: Iterable[Anchor]) -> dict[bpy.types.Object, list[Channel]]:
@@ -225,7 +225,7 @@ def key_switch(
         if curve is not None:
             split(curve, frame - 1)
             curve.keyframe_points.insert(frame, value, options={"FAST"})
-            set_interpolation(curve, frame, interpolation)
+            set_interpolation(curve, {frame: interpolation})
             continue
         stored_values = _stored_values(stored.get(name), prop, bones[name].rotation_mode)
         before = stored_values[component] if component < len(stored_values) else value
@@ -262,5 +262,4 @@ def key_step(owner: bpy.types.ID, path: str, frame: int, before: float, after: f
     owner.keyframe_insert(path, frame=frame)
     for curve in curves(owner):
         if curve.data_path == path:
-            set_interpolation(curve, frame - 1, "CONSTANT")
-            set_interpolation(curve, frame, "CONSTANT")
+            set_interpolation(curve, dict.fromkeys((frame - 1, frame), "CONSTANT"))

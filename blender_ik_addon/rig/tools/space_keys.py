@@ -91,12 +91,12 @@ def key_space(
         key_as_played([control], last + 1, interpolation)
     _remove_keys(control, frames)
     _key_influences(control, steps)
-    kinds = ["LINEAR"] * (len(frames) - 1) + [interpolation] + [""] * len(later)
-    _key_shown(control, shown, kinds)
+    kinds = ["LINEAR"] * (len(frames) - 1) + [interpolation]
+    _key_shown(control, {frame: shown[frame] for frame in frames}, kinds)
+    _key_shown(control, {frame: shown[frame] for frame in later})
     for curve in _curves(control):
         # Otherwise motion blur in the frame before would show a way from one space to the other.
-        for switch in (first, until or first):
-            set_interpolation(curve, switch - 1, "CONSTANT")
+        set_interpolation(curve, dict.fromkeys((first - 1, (until or first) - 1), "CONSTANT"))
     return True
 
 
@@ -192,14 +192,21 @@ def _moving_frames(control: Anchor) -> range:
 
 
 def _key_shown(
-    control: Anchor, shown: Mapping[float, PlacedFrame], interpolations: Iterable[str]
+    control: Anchor, shown: Mapping[float, PlacedFrame], interpolations: Iterable[str] = ()
 ) -> None:
-    """Key a control at frames so that it shows its matrices; skip those that cannot be placed."""
-    for (frame, (matrix, effect)), kind in zip(shown.items(), interpolations, strict=True):
+    """Key a control at frames so that it shows its matrices; skip those that cannot be placed.
+
+    Without interpolations the keys have those of the preceding keys.
+    """
+    for frame, (matrix, effect) in shown.items():
         can_place = np.isfinite((matrix, effect)).all() and np.linalg.matrix_rank(effect) == 4
         if can_place:
             place(control, matrix, effect)
-            key_anchors([control], frame, kind)
+            key_anchors([control], frame)
+    # Setting each at once would search all keys for each frame.
+    kinds = dict(zip(shown, interpolations, strict=False))
+    for curve in _curves(control):
+        set_interpolation(curve, kinds)
 
 
 def _curves(control: Anchor) -> list[bpy.types.FCurve]:
@@ -262,5 +269,4 @@ def _key_influences(control: Anchor, steps: Mapping[float, str]) -> None:
             constraint.influence = float(constraint.name == name)
             constraint.keyframe_insert("influence", frame=frame)
     for curve in _influences(control).values():
-        for frame in steps:
-            set_interpolation(curve, frame, "CONSTANT")
+        set_interpolation(curve, dict.fromkeys(steps, "CONSTANT"))

@@ -7,6 +7,7 @@ from mathutils import Matrix
 
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.properties.controls.space_names import space_names
+from blender_ik_addon.rig.tools import fk_ik, space_keys
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import strip_of
 from tests.blender.setups.selecting import press, refusal, select_bones, symmetrize
@@ -329,6 +330,19 @@ def test_over_a_range_a_control_stays_in_place_whatever_plays_it(played_by):
     after = target_matrices(ob)
     for frame, matrix in before.items():
         np.testing.assert_allclose(after[frame], matrix, atol=MAX_MOVE, err_msg=str(frame))
+
+
+def test_interpolations_of_a_range_are_set_once_for_each_curve(monkeypatch):
+    calls = []
+    for module in (fk_ik, space_keys):
+        monkeypatch.setattr(module, "set_interpolation", lambda *args: calls.append(args))
+    counts = []
+    for last in (15, 35):
+        make_shot("EMPTY")
+        calls.clear()
+        press(switch, space="Prop", use_range=True, frame_start=10, frame_end=last)
+        counts.append(len(calls))
+    assert counts[0] == counts[1] > 0
 
 
 @pytest.mark.parametrize("settings", [{}, {"use_range": True, "frame_start": 25, "frame_end": 30}])
