@@ -81,9 +81,7 @@ def key_space(
     for frame in (*frames, *later):
         if len(frames) > 1 or frame != first:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
-        # The matrix that it shows, and how the new space will transform it.
-        effect = np.eye(4) if constraint is None else effect_of(control, constraint)
-        shown[frame] = total_effect(control) @ unconstrained(control), effect
+        shown[frame] = _shown(control, constraint)
     # All frames have been read: from here on the control plays differently.
     beside.write()
     key_as_played([control], first - 1, interpolation)
@@ -98,6 +96,12 @@ def key_space(
         # Otherwise motion blur in the frame before would show a way from one space to the other.
         set_interpolation(curve, dict.fromkeys((first - 1, (until or first) - 1), "CONSTANT"))
     return True
+
+
+def _shown(control: Anchor, space: bpy.types.Constraint | None) -> PlacedFrame:
+    """Return the matrix that a control shows, and how a new space will transform it."""
+    effect = np.eye(4) if space is None else effect_of(control, space)
+    return total_effect(control) @ unconstrained(control), effect
 
 
 def _check_keys(control: Anchor) -> None:
