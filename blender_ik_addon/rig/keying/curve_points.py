@@ -32,10 +32,10 @@ def point_at(curve: bpy.types.FCurve, frame: float) -> bpy.types.Keyframe | None
     """
     points = curve.keyframe_points
     distances = np.abs(read_floats(points, "co", 2)[::2] - frame)
-    nearest = distances.min(initial=SAME_FRAME)
-    if nearest >= SAME_FRAME:
+    near = np.flatnonzero(distances < SAME_FRAME)[::-1]
+    if not len(near):
         return None
-    point = points[int(np.flatnonzero(distances == nearest)[-1])]
+    point = points[int(near[np.argmin(distances[near])])]
     move_point(point, frame, point.co.y)
     return point
 
@@ -69,7 +69,7 @@ def split(curve: bpy.types.FCurve, frame: float) -> None:
     after = [point for point in points if point.co.x > frame]
     for point in (*before[-1:], *after[:1]):
         if point.interpolation == "BEZIER" or point.co.x == frame:
-            _free_handles(point)
+            free_handles(point)
     if at_frame is not None:
         return
     value = curve.evaluate(frame)
@@ -90,7 +90,7 @@ def split(curve: bpy.types.FCurve, frame: float) -> None:
     if kind == "BEZIER":
         if is_outside:
             _straighten(curve, added, is_last=bool(before))
-        _free_handles(added)
+        free_handles(added)
     curve.keyframe_points.sort()
 
 
@@ -103,9 +103,9 @@ def _straighten(curve: bpy.types.FCurve, added: bpy.types.Keyframe, *, is_last: 
         points[1].handle_left_type = "VECTOR"
     added.handle_left_type = added.handle_right_type = "VECTOR"
     curve.update()
-    _free_handles(points[-2 if is_last else 1])
+    free_handles(points[-2 if is_last else 1])
 
 
-def _free_handles(point: bpy.types.Keyframe) -> None:
+def free_handles(point: bpy.types.Keyframe) -> None:
     """Fix the handles of a key, so that keys beside it do not move them."""
     point.handle_left_type = point.handle_right_type = "FREE"

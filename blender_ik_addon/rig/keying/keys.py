@@ -20,7 +20,7 @@ from ..reading.animation import (
 )
 from ..reading.channels import Integers, read_floats
 from ..reading.refusals import RigError
-from .curve_points import move_point, point_at, remove_points, split
+from .curve_points import free_handles, move_point, point_at, remove_points, split
 
 
 class Channel(NamedTuple):
@@ -227,6 +227,9 @@ def _replace_points(
         point_at(curve, frame)
     known = read_floats(points, "co", 2)[::2]
     row = int((known < first).sum())
+    if row:
+        # Its automatic handles would follow the new value and bend the segment before it.
+        free_handles(points[row - 1])
     ends = [*([first] if row else []), *([last] if (known > last).any() else [])]
     for frame in ends:
         split(curve, frame)

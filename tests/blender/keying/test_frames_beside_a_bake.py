@@ -143,6 +143,22 @@ def test_another_object_that_plays_the_same_action_is_named_unless_a_new_action_
     assert (warning in capfd.readouterr().out) == is_shared
 
 
+@pytest.mark.parametrize(("first", "last"), [(21, 31), (15, 31), (21, 25)])
+def test_new_values_at_the_ends_change_only_the_segments_to_the_next_keys(first, last):
+    owner = rigs.make_empty()
+    rigs.key(owner, "location", {1 + 10 * i: (i % 3, 0, i) for i in range(6)})
+    curve = rigs.curves_of(owner)[0]
+    for point in curve.keyframe_points:
+        point.interpolation = "BEZIER"
+    curve.update()
+    times = [*range(1, 12), *range(41, 52)]
+    before = [curve.evaluate(time) for time in times]
+    frames = np.arange(first, last + 1.0)
+    write_keys(owner, [ChannelKeys(Channel("", "location"), frames, np.full(len(frames), 9.0))])
+    after = [curve.evaluate(time) for time in times]
+    np.testing.assert_allclose(after, before, atol=1e-5)
+
+
 @pytest.mark.parametrize("shift", [-9e-3, -1e-3, -1e-6, 1e-6, 1e-3, 5e-3])
 def test_a_key_a_little_beside_the_first_or_last_frame_takes_the_new_value(shift):
     owner = rigs.make_empty()
