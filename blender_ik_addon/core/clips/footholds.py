@@ -145,9 +145,7 @@ def fade_ends(frames: int, rate: float, continues: tuple[bool, bool]) -> Array:
 
 def blend(before: Motion, after: Motion, share: Array) -> Motion:
     """Return a motion between two of one foot, by shares (F,) of the second."""
-    turns = rotation.multiply(after.turns, rotation.conjugate(before.turns))
-    vectors = share[:, None] * rotation.vector_from_quaternion(turns)
-    turns = rotation.multiply(rotation.quaternion_from_vector(vectors), before.turns)
+    turns = rotation.interpolate(before.turns, after.turns, share)
     is_after = (share == 1.0)[:, None]
     places = before.places + share[:, None] * (after.places - before.places)
     return replace(
