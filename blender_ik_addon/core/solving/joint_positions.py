@@ -72,9 +72,11 @@ def solve_positions(
         if _is_swept(run, options.solver) and not options.use_finish:
             return run, state, used
         run, state, used = _approach(run, state, used, is_off_target, options)
-        if run.is_chain and _is_swept(run, options.solver):
+        is_left = run.is_open(state) & (used < run.iterations)
+        if run.is_chain and _is_swept(run, options.solver) and is_left.any():
             # Sweeps twist by chance chains that they do not bring to their targets.
-            bent = _bend_free(chains, run, is_off_target, full_target, task, options)
+            is_bent = is_left & is_off_target
+            bent = _bend_free(chains, run, is_bent, full_target, task, options)
             state, used = _approach_again(run, state, bent, used, is_off_target, options)
     # Small steps of FORCE may have used up the cap: NEWTON takes few for the rest.
     is_force = options.solver is Solver.FORCE
