@@ -69,13 +69,13 @@ class NearEdges:
         derivatives tell and by a cube for what they do not tell: the clamp takes back what is too
         much.
         """
-        bent = self.curve(is_active.astype(np.float64))
-        if bent is None:
+        if not is_active.any():
             return move
-        across = apply(self.normals, move)
+        across, bent = apply(self.normals, move), self.curve(is_active.astype(np.float64))
         along = (move * move).sum(axis=2)[..., None] - across * across
-        inward = np.maximum(-0.5 * (move * apply(bent, move)).sum(axis=2), 0.0)[..., None]
-        inward = inward + along * np.sqrt(np.maximum(along, 0.0))
+        inward = along * np.sqrt(np.maximum(along, 0.0))
+        if bent is not None:
+            inward += np.maximum(-0.5 * (move * apply(bent, move)).sum(axis=2), 0.0)[..., None]
         # A step that is bounded on the way to an edge does not end there.
         outward = np.where(is_active & (self.rooms - across <= inward), inward, 0.0)
         pressed: Array = move + apply(self.normals.swapaxes(-1, -2), outward)
