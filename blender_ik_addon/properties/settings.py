@@ -49,7 +49,7 @@ from .joints.joint_definitions import JointSettings
 from .records import anchor_chain
 from .renaming import bone_name_keywords
 from .status import residual, status
-from .stored import change_solver, change_stretch, release
+from .stored import change_influence, change_solver, change_stretch, release
 
 
 def _retarget(settings: ChainSettings, context: bpy.types.Context) -> None:
@@ -92,14 +92,14 @@ class ChainSettings(bpy.types.PropertyGroup):
     mute: BoolProperty(
         name="Mute",
         description="Switch the chain off. Its bones return to their own pose",
-        **KEYABLE,
+        **KEYABLE | {"update": change_influence},
     )
     influence: FloatProperty(
         name="Influence",
         description="Amount by which the bones follow the target, from 0 (their own pose) to 1"
         " (the target)",
         **SHARE,
-        **KEYABLE,
+        **KEYABLE | {"update": change_influence},
     )
     bone: StringProperty(
         name="Tip Bone",

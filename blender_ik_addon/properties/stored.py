@@ -8,11 +8,12 @@ import bpy
 
 from ..core import IKError
 from ..rig.live import live
+from ..rig.live.animated_values import is_set_by_user
 from ..rig.live.source import Source
 from ..rig.planning.animated_pose import AnimatedPose
 from ..rig.planning.planned_rig import Specs
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
-from ..rig.reading.refusals import Refused, RigError, library_problem
+from ..rig.reading.refusals import Refused, RigError, is_hidden, library_problem
 from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update, shown_graph
@@ -102,6 +103,24 @@ def _animation_of(
         return 0.0, AnimatedPose()
     animated = live.memory.animated_pose(shown_graph(scene, view_layer), uid)
     return scene.frame_current_final, animated
+
+
+def change_influence(settings: ChainGroup, context: bpy.types.Context) -> None:
+    """Give the stored pose of an idle chain back at once if its armature is hidden.
+
+    Blender lists no change of a hidden object. A later update would replace a new pose of the user.
+    """
+    tag(settings, context)
+    owner, scene, view_layer = owner_of(settings), context.scene, context.view_layer
+    # A render copies animated values, and then gives the pose back itself.
+    has_pose = settings.stored_pose and is_idle(settings) and is_set_by_user()
+    if not (has_pose and scene and view_layer and view_layer.depsgraph):
+        return
+    # Without live nothing moves, and a scene that is not shown may be at another frame.
+    if scene.chain_ik.use_live and scene in owner.users_scene and not library_problem(owner):
+        with suppress(IKError):
+            if is_hidden(owner, view_layer.depsgraph):
+                release(settings)
 
 
 def change_stretch(settings: ChainGroup, context: bpy.types.Context) -> None:

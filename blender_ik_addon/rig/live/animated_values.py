@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -19,6 +20,14 @@ PropertyValues = dict[tuple[str, int], Any]
 _LAST_NAME = re.compile(r'(?:^|\.)(?P<name>\w+)$|\["(?P<custom>(?:[^"\\]|\\.)*)"\]$')
 # Errors that Blender raises if data or a property is gone, or has another type than before.
 ACCESS_ERRORS = (ReferenceError, AttributeError, LookupError, TypeError, ValueError, OverflowError)
+
+# Threads inside ``_set_attribute``, which makes Blender call the callback of the property.
+_setting_threads: set[int] = set()
+
+
+def is_set_by_user() -> bool:
+    """Return whether the user or a script has set the property whose callback asks this."""
+    return threading.get_ident() not in _setting_threads
 
 
 def get_value(owner: bpy.types.ID, path: str, index: int) -> Any:
@@ -51,7 +60,16 @@ def set_value(owner: bpy.types.ID, path: str, index: int, value: Any) -> None:
         if last["name"] is None:
             parent[bpy.utils.unescape_identifier(last["custom"])] = value
         else:
-            setattr(parent, last["name"], value)
+            _set_attribute(parent, last["name"], value)
+
+
+def _set_attribute(owner: Any, name: str, value: Any) -> None:
+    thread = threading.get_ident()
+    _setting_threads.add(thread)
+    try:
+        setattr(owner, name, value)
+    finally:
+        _setting_threads.discard(thread)
 
 
 def _has_components(value: Any) -> bool:

@@ -10,7 +10,6 @@ from contextlib import suppress
 import bpy
 import numpy as np
 
-from blender_ik_addon.properties.chains import is_idle
 from blender_ik_addon.rig.planning.stored_text import bones_of_text
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.edits import random_scene as scene
@@ -341,19 +340,6 @@ def with_history() -> set[str]:
         return has_memory or ob.name_full in broken or not is_finite
 
     return depending_on(has_history) | restless_rigs()
-
-
-def with_pending_restore() -> set[str]:
-    """Return the armature objects that depend on hidden ones with stored poses of muted chains.
-
-    Blender lists only evaluated objects as changed, so these poses are restored when any armature
-    object is listed next, or once the hidden ones are shown.
-    """
-    return depending_on(
-        lambda ob: (
-            not ob.visible_get() and any(is_idle(c) and c.stored_pose for c in ob.chain_ik.chains)
-        )
-    )
 
 
 def with_eased() -> set[str]:

@@ -62,6 +62,26 @@ def test_keyed_bones_get_the_pose_of_their_keys_at_once(mode, way):
     rigs.assert_same_pose(ob, free)
 
 
+@pytest.mark.parametrize("way", [("mute", True), ("influence", 0.0)], ids=str)
+def test_bones_of_a_hidden_armature_get_their_pose_at_once_and_keep_a_new_one(way):
+    """Earlier, an undo of anything, or showing the armature, replaced the new pose."""
+    ob, target, free = make_posed_arm()
+    rigs.change(ob, hide_viewport=True)
+    rigs.release_chain(ob, *way)
+    assert rigs.rotations(ob) == free
+    rigs.turn_bones(ob, seed=7)
+    posed = rigs.rotations(ob)
+    for place in (NEAR_PLACE, FAR_PLACE):
+        bpy.ops.ed.undo_push(message=f"before {place}")
+        rigs.change(target, location=place)
+    name = ob.name
+    bpy.ops.ed.undo()
+    ob = bpy.data.objects[name]
+    assert rigs.rotations(ob) == posed != free
+    rigs.change(ob, hide_viewport=False)
+    assert rigs.rotations(ob) == posed
+
+
 def test_unmuting_takes_a_chain_up_again_and_a_pose_made_while_muted_is_the_one_that_comes_back():
     ob, target, free = make_posed_arm()
     chain = ob.chain_ik.chains[0]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import strip_of
+from tests.blender.setups.renders import render_frames
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, select_bones
 
@@ -68,6 +69,16 @@ def test_bones_that_a_chain_releases_show_what_the_strip_plays_at_this_frame(way
     ob, free = make_played()
     rigs.release_chain(ob, *RELEASES[way])
     rigs.assert_same_pose(ob, free)
+
+
+def test_a_render_of_an_armature_hidden_in_viewports_shows_what_the_strip_plays(tmp_path):
+    ob, free = make_played()
+    expected = rigs.pose(free)
+    rigs.key(ob, "chain_ik.chains[0].influence", {OTHER_FRAME: 1.0, FRAME: 0.0})
+    rigs.go_to(OTHER_FRAME)
+    rigs.change(ob, hide_viewport=True)
+    rendered = render_frames(tmp_path, partial(rigs.pose, ob), (OTHER_FRAME, FRAME))
+    np.testing.assert_allclose(rendered[FRAME], expected, atol=TOLERANCE)
 
 
 def test_a_bone_that_a_shorter_chain_leaves_shows_what_the_strip_plays_at_this_frame():
