@@ -35,12 +35,23 @@ def follow_listed(depsgraph: bpy.types.Depsgraph) -> None:
 
 
 def follow_bones(armature_object: bpy.types.Object) -> None:
-    """Update the chains of an object after bones were renamed, or got their pose as rest pose."""
+    """Update the chains of an object after bones were renamed, or got their pose as rest pose.
+
+    After a new name, the chains of all objects are updated. Otherwise objects of other scenes would
+    lose a bone that is also moved before these scenes are shown.
+    """
+    if _follow(armature_object):
+        for other in bpy.data.objects:
+            _follow(other)
+
+
+def _follow(armature_object: bpy.types.Object) -> bool:
+    """Do for one object what ``follow_bones`` does; return whether bones were renamed."""
     group = armature_object.chain_ik
     if not armature_object.is_editable or armature_object.type != "ARMATURE":
-        return
+        return False
     if not (group.chains or group.seen_bones):
-        return
+        return False
     armature = cast(bpy.types.Armature, armature_object.data)
     chains = chains_of(armature_object)
     followed = (_armature(settings, target) for settings in chains for target, _ in ANCHORS)
@@ -48,7 +59,7 @@ def follow_bones(armature_object: bpy.types.Object) -> None:
     # Without chains there is no bone name to update.
     present = record_bones(armatures.values()) if chains else ""
     if group.seen_bones == present:
-        return
+        return False
     renamed = find_renamed_bones(group.seen_bones, present)
     applied = _find_applied_bones(armature_object, group.seen_bones, present)
     group.seen_bones = present
@@ -61,6 +72,7 @@ def follow_bones(armature_object: bpy.types.Object) -> None:
         _rename_in_anchors(settings, renamed)
     for settings in chains if applied else ():
         _apply_in_stored(settings, applied)
+    return bool(renamed)
 
 
 def bone_name_keywords(name: str, on_change: UpdateCallback) -> dict[str, Any]:

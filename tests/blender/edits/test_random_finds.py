@@ -102,6 +102,23 @@ def test_a_bone_that_joins_a_chain_is_given_back_as_another_chain_has_stored_it(
     assert rigs.rotations(ob) == turned
 
 
+@pytest.mark.parametrize("is_in_other_scene", [True, False])
+def test_a_rig_that_is_not_shown_follows_a_bone_that_is_renamed_and_then_moved(is_in_other_scene):
+    """Earlier, it compared the bones when it was shown, and found neither name nor place."""
+    ob, target = rigs.make_arm(TARGET)
+    twin = rigs.link(ob.copy())
+    rigs.updated()
+    bpy.context.scene.collection.objects.unlink(twin)
+    if is_in_other_scene:
+        bpy.data.scenes.new("Other").collection.objects.link(twin)
+    rigs.change(ob.data.bones["Bone.1"], name="Hand")
+    with rigs.editing(ob) as bones:
+        bones["Hand"].tail.x += 0.5
+    assert chain_of(twin).bone == "Hand"
+    rigs.link(twin)
+    rigs.assert_reaches(twin, "Hand", target, rigs.updated())
+
+
 @pytest.mark.parametrize("is_beside_torn", [True, False])
 @pytest.mark.parametrize("solver", ["NEWTON", "FOLLOW"])
 def test_a_bone_that_leaves_a_chain_in_edit_mode_takes_its_stored_pose_back_at_once(
