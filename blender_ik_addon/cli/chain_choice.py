@@ -62,11 +62,8 @@ def choose(
 ) -> list[ChosenChains]:
     """Return the live chains of a scene whose names match, in the scene's order.
 
-    Args:
-        scene: The scene to search.
-        armatures: Patterns for armature objects; one must match. Empty for all objects.
-        chains: The same for chains.
-        with_muted: Whether to include muted chains.
+    The patterns are for names of armature objects and of chains. One of them must match, and
+    without patterns all names do.
 
     Raises:
         CommandError: If a pattern matches nothing, or all matching chains are muted.

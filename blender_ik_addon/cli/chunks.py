@@ -128,10 +128,8 @@ def _read_part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -
 def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[RigResults]:
     """Join the results of files as if one process had played all frames.
 
-    Args:
-        files: Chunks by the names of their files.
-        frames: All requested frames.
-        first: Start frame of chains that continue from frame to frame.
+    The chunks are by the names of their files. Chains that continue from frame to frame start at
+    the frame ``first``.
 
     Returns:
         Results, one item for each armature object, in the scene's order.

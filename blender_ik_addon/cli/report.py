@@ -34,11 +34,8 @@ def summary_in_words(
 ) -> str:
     """Return a summary of a command for its user.
 
-    Args:
-        verb: The first word of the summary, such as "Baked".
-        parts: Results of the chains.
-        frames: The frames of these.
-        place: The file that was written; None without one.
+    The verb is its first word, for example "Baked". ``place`` is the file that was written; None
+    without one.
     """
     chains = [chain for part in parts for chain in part.chains]
     missed = sum(any(result.reached is False for result in chain.results) for chain in chains)

@@ -151,12 +151,8 @@ class Stepwise(ChainOperator):
     def start(self, context: bpy.types.Context, work: WorkSteps, total: int) -> set[str]:
         """Do all steps now, or, after a user has pressed a button, some at each timer event.
 
-        A script and *Adjust Last Operation* need the finished work when this returns.
-
-        Args:
-            context: Shows the progress.
-            work: The steps of the work.
-            total: Their number.
+        A script and *Adjust Last Operation* need the finished work when this returns. ``total`` is
+        the number of steps.
         """
         is_interactive, self._is_interactive = self._is_interactive, False
         self._work, self._done, self._total = work, 0, total

@@ -54,13 +54,8 @@ def make_controls(
 ) -> list[Anchor]:
     """Make controls at their places, and return them.
 
-    References to bones are invalid afterwards.
-
-    Args:
-        context: Its view layer shows the collections for empties.
-        armature_object: Gets the bones, and becomes the active object then.
-        controls: The controls to make.
-        kind: "BONE" or "EMPTY"; an armature that takes no bones gets empties.
+    References to bones are invalid afterwards. The armature object becomes the active one if it
+    gets bones. It gets empties if it takes no bones, or if the kind is "EMPTY", not "BONE".
 
     Raises:
         RigError: If a control cannot be a child of its parent; nothing is made then.

@@ -134,9 +134,7 @@ def shows_bones(context: bpy.types.Context) -> bool:
 def read(context: bpy.types.Context, tip: str = "") -> Selection:
     """Return the selection; call it only where ``problem`` is empty.
 
-    Args:
-        context: With the armature and other selected objects.
-        tip: The tip bone, in modes that do not show which bones are selected.
+    ``tip`` is the tip bone, in modes that do not show which bones are selected.
 
     Raises:
         RigError: If the selection means no chain or more than one.

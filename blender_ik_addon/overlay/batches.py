@@ -46,10 +46,7 @@ def make_batch(kind: BatchKind, arrays: tuple[Points, Points] | None) -> gpu.typ
 def draw_scene(strokes: Strokes, size: tuple[int, int], width: float) -> None:
     """Draw areas and lines in world space.
 
-    Args:
-        strokes: The strokes, uploaded.
-        size: Width and height of the region, pixels.
-        width: Line width of chains, pixels.
+    The strokes are uploaded. The size of the region and the width of lines are in pixels.
     """
     if strokes.areas.batch is not None:
         strokes.areas.batch.draw(gpu.shader.from_builtin(AREA_SHADER))
@@ -70,10 +67,8 @@ def draw_lines(batch: gpu.types.GPUBatch, size: tuple[int, int], width: float) -
 def find_rim(rim: Rim, eye: Vector | None, to_viewer: Vector) -> Matrix | None:
     """Return the matrix from the unit circle in XY to a sphere's outline; None from inside it.
 
-    Args:
-        rim: The sphere.
-        eye: Position of the eye of a perspective view, world space; None for an orthographic one.
-        to_viewer: Unit vector toward the viewer of an orthographic view, world space.
+    ``eye`` is that of a perspective view, world space; None for an orthographic one, which needs
+    the unit vector ``to_viewer``.
     """
     centre, radius = Vector(rim.centre), rim.radius
     if eye is not None:

@@ -59,12 +59,8 @@ def draw_dots(
 ) -> None:
     """Draw dots with rings in the background's colour.
 
-    Args:
-        batch: Points with colours, world space.
-        matrix: Perspective matrix of the view.
-        diameter: Of a dot without its ring, pixels.
-        scale: Interface scale.
-        ring_colour: The background's colour.
+    The batch has coloured points in world space, and ``matrix`` is the perspective matrix. The
+    diameter is that without the ring, in pixels; ``scale`` is the interface scale.
     """
     shader = make_shader()
     shader.bind()

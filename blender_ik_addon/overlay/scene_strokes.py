@@ -69,12 +69,7 @@ def add_chains(
 ) -> None:
     """Add the strokes that every chain has.
 
-    Args:
-        strokes: Extended by them.
-        chains: The chains.
-        items: The items to draw.
-        colours: Their colours.
-        to_words: Returns a length with its unit; an empty text if the length is too small to see.
+    ``to_words`` returns a length with its unit; an empty text if the length is too small to see.
     """
     rgba = np.array([colours.of_summary(summary) for summary in chains.summaries])
     rows, points = chains.rows, chains.points
@@ -163,14 +158,7 @@ def _add_limits(strokes: Strokes, limits: PlacedLimits, colours: Colours) -> Non
 def add_contacts(
     strokes: Strokes, cached: CachedRig, posed: EvaluatedPose, colours: Colours
 ) -> None:
-    """Add a ringed dot below each planted heel and toe; the colour shows which of them stand.
-
-    Args:
-        strokes: Extended by them.
-        cached: The chains of an armature object.
-        posed: Its evaluated bones.
-        colours: The colours of the overlay.
-    """
+    """Add a ringed dot below each planted heel and toe; the colour shows which of them stand."""
     of_kind = {
         Planted.HEEL: colours.pole,
         Planted.TOE: colours.held,

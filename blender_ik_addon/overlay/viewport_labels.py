@@ -66,9 +66,7 @@ def draw_words(
 def spread(texts: Sequence[PlacedText], line: float) -> list[PlacedText]:
     """Return texts that do not overlap: one that would moves below the texts before it.
 
-    Args:
-        texts: Texts that may overlap.
-        line: Height of a line, pixels.
+    ``line`` is the height of a line in pixels.
     """
     placed: list[PlacedText] = []
     for text, colour, x, y in texts:

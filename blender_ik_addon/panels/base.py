@@ -90,9 +90,7 @@ def draw_text(layout: bpy.types.UILayout, text: str, width: int = SIDEBAR_CHARAC
 def lines_of(text: str, width: int) -> list[str]:
     """Return an English sentence in Blender's language, wrapped into lines.
 
-    Args:
-        text: The English sentence.
-        width: The number of letters that fit; half as many Chinese characters fit.
+    The width is the number of letters that fit; half as many Chinese characters fit.
     """
     shown = translate(text)
     is_wide = any(unicodedata.east_asian_width(character) in "FW" for character in shown)

@@ -68,10 +68,6 @@ def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> Non
     """Activate the first chain that a bone or object belongs to, unless such a chain is active.
 
     A control belongs to the chains that follow it; any other bone to the chains that drive it.
-
-    Args:
-        armature_object: The original object with the chains.
-        clicked: A bone of this or another armature, or an object.
     """
     chains = chains_of(armature_object)
     indices = [i for i, chain in enumerate(chains) if clicked in existing_controls(chain)]

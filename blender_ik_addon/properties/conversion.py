@@ -155,10 +155,8 @@ def to_chains(
 ) -> Conversion:
     """Convert the IK constraints of bones to chains; constraints without a counterpart stay.
 
-    Args:
-        depsgraph: The graph of the view layer, which is evaluated again.
-        armature_object: The original object.
-        bones: Names of the bones that have the constraints; None for all.
+    The graph is that of the view layer, and is evaluated again. Without names of bones all are
+    converted.
 
     Raises:
         RigError: If nothing can be converted; the text says what to do first.
@@ -190,10 +188,7 @@ def to_constraints(
 ) -> Conversion:
     """Convert chains to IK constraints; chains without a counterpart stay.
 
-    Args:
-        depsgraph: The graph of the view layer, which is evaluated again.
-        armature_object: The original object.
-        indices: Indices of the chains; None for all.
+    The graph is as for ``to_chains``. Without indices all chains are converted.
 
     Raises:
         RigError: If nothing can be converted; the text says what to do first.

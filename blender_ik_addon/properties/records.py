@@ -204,9 +204,7 @@ def idle_joints(settings: ChainGroup) -> list[str]:
 def bones_of_chain(settings: ChainGroup, *, with_body: bool = False) -> list[str]:
     """Return the names of the bones that a chain drives, root first; none if it has no bones.
 
-    Args:
-        settings: The settings of the chain.
-        with_body: Whether to append the bones of its body that carry it.
+    ``with_body`` appends the bones of its body that carry it.
     """
     return driven_names(owner_of(settings), [_driven_bones_spec(settings, with_body=with_body)])[0]
 

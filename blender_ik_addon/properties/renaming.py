@@ -79,10 +79,7 @@ def bone_name_keywords(name: str, on_change: UpdateCallback) -> dict[str, Any]:
     """Return the keywords of a setting that a user or a script sets to the name of a bone.
 
     All other names are updated first. The name that has just been set is one of the present names.
-
-    Args:
-        name: The name of the setting, of a chain or of one of its joints.
-        on_change: Called afterwards, to handle the new bone.
+    It is a setting of a chain or of one of its joints, and ``on_change`` then handles the new bone.
     """
 
     def update(settings: bpy.types.PropertyGroup, context: bpy.types.Context) -> None:

@@ -400,10 +400,7 @@ class ChainSettings(bpy.types.PropertyGroup):
 def like_setting(name: str, description: str, **others: Any) -> Any:
     """Return a property with the label, the default and the range of a setting of chains.
 
-    Args:
-        name: The name of the setting.
-        description: The tooltip.
-        others: Other keywords that differ from those of the setting.
+    ``others`` are other keywords that differ from those of the setting.
     """
     setting = get_type_hints(ChainSettings)[name]
     plain: dict[str, Any] = {"options": set(), "override": set(), "update": None}

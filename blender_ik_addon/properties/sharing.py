@@ -55,10 +55,7 @@ def shares_bones(settings: ChainGroup) -> bool:
 def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]) -> ChainSpec:
     """Return a chain reduced to the bones that its pole turns.
 
-    Args:
-        owner: The original armature object.
-        spec: The chain.
-        live: The chains of the object that are or will be live, with or without this one.
+    ``live`` are the chains of the object that are or will be live, with or without this one.
 
     Raises:
         IKError: If the chain has no bones.
@@ -73,9 +70,7 @@ def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]
 def check_new(owner: bpy.types.Object, spec: ChainSpec) -> None:
     """Raise if a new chain cannot be solved together with the live ones that drive bones of it.
 
-    Args:
-        owner: The original armature object.
-        spec: The new chain, with its solver.
+    The record of the new chain has its solver.
 
     Raises:
         RigError: If it cannot, with the name of the first chain that prevents it.

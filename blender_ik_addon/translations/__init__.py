@@ -22,9 +22,7 @@ ShownIn = Literal["interface", "tooltips", "reports"]
 def translate(text: str, where: ShownIn = "interface") -> str:
     """Return an English text in the language that Blender shows.
 
-    Args:
-        text: A message, or a fixed sentence.
-        where: Where it is shown. The user's preferences say for each place whether to translate.
+    The user's preferences say for each place where it is shown whether to translate.
     """
     language, view = bpy.app.translations.locale, bpy.context.preferences.view
     is_shown = getattr(view, f"use_translate_{where}") and language in languages()

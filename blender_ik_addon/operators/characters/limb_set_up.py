@@ -85,11 +85,7 @@ def add_limbs(
 ) -> SetUpResult:
     """Add the chains, controls, toes and spaces that limbs lack.
 
-    Args:
-        context: Its view layer shows the collections for empties.
-        owner: The original armature object.
-        all_limbs: All limbs of its body.
-        options: The options of the set-up.
+    ``all_limbs`` are those of the whole body.
 
     Raises:
         RigError: If the limbs lack nothing, and shall not become a body.
@@ -169,11 +165,7 @@ def _new_chains(
 ) -> list[NewChain]:
     """Return the chains of limbs with their controls, and those of the toes of feet that roll.
 
-    Args:
-        owner: The original armature object.
-        placed: Limbs with their settings and placements.
-        options: The options of the set-up.
-        driven: Bones that chains drive, if feet can roll; otherwise None.
+    ``driven`` are the bones that chains drive; None if feet cannot roll.
     """
     chains: list[NewChain] = []
     places = {limb.name: place.target for limb, _, place in placed}

@@ -39,14 +39,8 @@ def make_body(
 ) -> str:
     """Make one body of all chains under the hips, which get a control.
 
-    Nothing moves if all targets are reached.
-
-    Args:
-        context: Its view layer shows the collections for an empty.
-        owner: The original armature object.
-        limbs: All limbs of its body.
-        kind: Kind of the control, "BONE" or "EMPTY".
-        use_pins: Whether to pin legs.
+    Nothing moves if all targets are reached. ``limbs`` are all limbs of the body, and ``kind`` is
+    that of the control, "BONE" or "EMPTY".
 
     Returns:
         A summary in words.

@@ -18,10 +18,7 @@ def key_moved(
 ) -> None:
     """Key the present transform of an object or a bone if Auto Keying is on.
 
-    Args:
-        context: Its scene and preferences have the settings of Auto Keying.
-        anchor: The object or bone.
-        names: Names of its changed properties.
+    ``names`` are those of its changed properties.
 
     Raises:
         RigError: If there is no such bone.

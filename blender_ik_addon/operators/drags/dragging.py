@@ -51,9 +51,7 @@ class Dragging(ChainOperator):
     def move(self, context: bpy.types.Context, mouse: tuple[Vector, Vector]) -> str:
         """Apply a move of the mouse; return the text of the header, in English.
 
-        Args:
-            context: With the viewport.
-            mouse: Last and present position in the region, pixels.
+        ``mouse`` is its last and present position in the region, pixels.
         """
         raise NotImplementedError
 

@@ -20,10 +20,7 @@ def click(pixel: tuple[int, int], *, toggle: bool) -> None:
 def pick(context: bpy.types.Context, anchor: Anchor, *, toggle: bool) -> bool:
     """Select a bone in pose mode, or an object in object mode, as Blender does on a click on it.
 
-    Args:
-        context: With the viewport.
-        anchor: The bone or object to select.
-        toggle: Whether other things stay selected, and an active and selected one is deselected.
+    With ``toggle`` other things stay selected, and an active and selected one is deselected.
 
     Returns:
         Whether it can be selected in this mode; if not, nothing has changed.

@@ -60,11 +60,8 @@ class View:
     def turn_between(self, before: Vector, after: Vector, centre: Array, axis: Array) -> float:
         """Return the turn of a dial by a move of the mouse, radians about its axis.
 
-        Args:
-            before: Last position of the mouse.
-            after: Its present position.
-            centre: Centre of the dial, world space.
-            axis: Unit vector, world space.
+        ``before`` and ``after`` are places of the mouse; ``centre`` and the unit vector ``axis``
+        are in world space.
         """
         if abs(float(_array(self._ray(before)[1]) @ axis)) < EDGE_ON_SINE:
             return self._turn_edge_on(before, after, centre, axis)

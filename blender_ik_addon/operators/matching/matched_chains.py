@@ -63,10 +63,8 @@ class Matching(ChainOperator):
     ) -> SpecsByRig:
         """Return the chains without obstacles, with their toes; report the others by name.
 
-        Args:
-            chains: The candidates.
-            check: Raises an ``IKError`` if a chain has another obstacle.
-            accepts_toes: Tells whether the chain of toes joins the foot that carries its control.
+        ``check`` raises an ``IKError`` if a chain has another obstacle. ``accepts_toes`` tells
+        whether the chain of toes joins the foot that carries its control.
 
         Raises:
             IKError: If there is only one candidate, and it has an obstacle.
@@ -141,10 +139,8 @@ def find_goals(
 ) -> ControlGoals:
     """Return the goals of a chain's target and pole that match the pose.
 
-    Args:
-        settings: The chain.
-        scene: The scene in which the controls will be moved.
-        live: The chains of its object that will be live; None for those that are live now.
+    The controls will be moved in that scene. ``live`` are the chains of the object that will be
+    live; None for those that are now.
 
     Raises:
         IKError: If the controls cannot be moved there.
@@ -159,10 +155,7 @@ def find_all_goals(
 ) -> ControlGoals:
     """Return the goals of the targets and poles of chains, one goal for a shared control.
 
-    Args:
-        chosen: The chains, which will be live.
-        scene: The scene in which the controls will be moved.
-        leaving: Chains that will no longer be live.
+    The chosen chains will be live, and chains that are ``leaving`` will not.
     """
     goals: ControlGoals = {}
     inactive = settings_of(leaving or {})

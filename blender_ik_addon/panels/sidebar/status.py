@@ -66,10 +66,8 @@ class VIEW3D_PT_chain_ik_details(bpy.types.Panel):
 def _in_one_line(status: str, width: int, distance: str) -> str:
     """Return the beginning of a status in one line; Blender would cut out the middle.
 
-    Args:
-        status: The whole text.
-        width: The number of letters that fit.
-        distance: The distance to the target, which is shown even if the text has it too late.
+    The width is the number of letters that fit. The distance is shown even if the text has it too
+    late.
     """
     line, *others = lines_of(status, width)
     if not others:

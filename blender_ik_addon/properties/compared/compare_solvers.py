@@ -39,11 +39,8 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
     """Solve a chain with every solver, one after the other, without changing the rig.
 
     Between two steps the file holds nothing of the comparison, and each step reads the chain again.
-    The generator may be stopped there, and the file may change.
-
-    Args:
-        mark: The identifier of the chain, from ``mark_of``.
-        graph: Returns the present graph to solve the chain in.
+    The generator may be stopped there, and the file may change. ``mark`` identifies the chain, as
+    ``mark_of``, and ``graph`` returns the present graph to solve it in.
 
     Yields:
         The number of contenders that are done, before each of them.

@@ -60,11 +60,8 @@ def trunk_of(
 ) -> BodyTrunk | None:
     """Return what carries a body; None if nothing can.
 
-    Args:
-        armature_object: The original object.
-        limbs: All limbs of the body.
-        kind: The kind of controls, "BONE" or "EMPTY". Empties go along with the object instead of
-            with a root.
+    The limbs are all of the body. Controls of the kind "EMPTY", not "BONE", go along with the
+    object instead of with a root.
     """
     skeleton = skeleton_of(armature_object)
     is_free = free_bones(armature_object, skeleton)
@@ -126,14 +123,8 @@ def hang_controls(
     """Give the controls of a body spaces: the parts that carry them. Nothing moves.
 
     Controls that have a parent or spaces do not change. A control with keys is given its spaces,
-    but none of them is switched on unless the first one is the root.
-
-    Args:
-        armature_object: The original object.
-        skeleton: Its bones.
-        trunk: What carries the body; its root must exist.
-        controls: The controls of the limbs.
-        view_layer: The view layer that evaluates them.
+    but none of them is switched on unless the first one is the root. The root of the trunk must
+    exist. The view layer evaluates the controls of the limbs.
 
     Returns:
         The number of controls that were given spaces.

@@ -89,10 +89,7 @@ def movers() -> list[Mover]:
 def space_names(settings: ChainGroup, which: str, text: str = "") -> list[str]:
     """Return the names of all possible spaces of a control, first those that it already has.
 
-    Args:
-        settings: The settings of the chain.
-        which: The kind of the control.
-        text: A part of the names to return, in upper or lower case.
+    ``text`` is a part of the names to return, in upper or lower case.
     """
     control, owner = control_of(settings, which), owner_of(settings)
     if control is None or has_parent(control):

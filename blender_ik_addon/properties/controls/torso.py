@@ -50,9 +50,7 @@ LEGS = frozenset((LimbKind.LEG, LimbKind.SPIDER_LEG))
 def hips_of_body(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> str:
     """Return the bone that can be the root of a whole body.
 
-    Args:
-        armature_object: The original object.
-        limbs: All limbs of the body that are found by their names.
+    The limbs are all that are found by their names.
 
     Raises:
         RigError: If no bone can, if the body cannot move it, or if there is a whole body already.
@@ -159,15 +157,8 @@ def hang_hips(
     """Let the hips follow a control, which replaces them as the space of other controls.
 
     The hips get a chain if they have none. Nothing moves. Keys of the hips stay, and the control
-    gets keys at the same frames.
-
-    Args:
-        armature_object: The original object.
-        hips: The name of the bone.
-        torso: The control, which must be evaluated.
-        scene: The scene that plays the keys of the hips.
-        view_layer: The view layer that evaluates the control.
-        new: The preferences for new chains.
+    gets keys at the same frames. The torso must be evaluated, by the view layer; the scene plays
+    the keys of the hips.
     """
     pelvis = Anchor(armature_object, hips)
     bone = armature_object.pose.bones[hips]

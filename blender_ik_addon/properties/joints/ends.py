@@ -43,11 +43,8 @@ def joint_of(chain: ChainGroup, bone: str) -> JointSettings | None:
 def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> EndSetting:
     """Return the property that holds an end of a bone's range.
 
-    Args:
-        chain: The settings of the chain.
-        bone: One of its bones.
-        axis: "x", "y" or "z".
-        is_max: Whether the end is the greatest turn of the range, not the least.
+    The axis is "x", "y" or "z". ``is_max``: the end is the greatest turn of the range, not the
+    least.
 
     Raises:
         RigError: If the end cannot be changed, with what to do instead.
@@ -80,12 +77,7 @@ def end_setting(chain: ChainGroup, bone: str, axis: str, *, is_max: bool) -> End
 def move_limit_end(chain: ChainGroup, bone: str, axis: str, angle: float, *, is_max: bool) -> float:
     """Set an end of a bone's range, not beyond the other end; return the angle that was set.
 
-    Args:
-        chain: The settings of the chain.
-        bone: One of its bones.
-        axis: "x", "y" or "z".
-        angle: Radians.
-        is_max: Whether the end is the greatest turn of the range, not the least.
+    The angle is in radians; the others are as for ``end_setting``.
 
     Raises:
         RigError: If the end cannot be changed, with what to do instead.

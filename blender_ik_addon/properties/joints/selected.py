@@ -78,11 +78,8 @@ def set_presets(
 ) -> JointChanges:
     """Give bones joints by anatomy, whose ranges contain the rest pose and the present pose.
 
-    Args:
-        armature_object: The original object.
-        presets: Presets by the name of the bone.
-        first: The chain that gets the joints of the bones that it drives. Joints of other bones
-            belong to the first chain that drives them.
+    Presets are by the name of the bone. The chain ``first`` gets the joints of the bones that it
+    drives. Joints of other bones belong to the first chain that drives them.
     """
     skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     turns = quaternions_of(pose.rotation, pose.modes)

@@ -26,9 +26,7 @@ from .rig_state import RigState, update_bases
 def can_carry(chain: PlannedChain, moved: Collection[Point]) -> bool:
     """Return whether written bones move a chain only through the parents of its root.
 
-    Args:
-        chain: The chain.
-        moved: Bones that are written before the chain is solved.
+    ``moved`` are the bones that are written before it is solved.
     """
     relations, owner = chain.moved_by, chain.object
     if may_read_poses(owner):

@@ -60,9 +60,7 @@ class ChainBatch:
     def __init__(self, members: Members, *, is_even: bool) -> None:
         """Compile chains or trees that have the same key.
 
-        Args:
-            members: The chains or trees.
-            is_even: Whether all their bases keep their shape, and single chains are rigid.
+        ``is_even``: all their bases keep their shape, and single chains are rigid.
         """
         self._members, self.is_even, self.max_repeats = members, is_even, MAX_REPEATS
         self.driven = [tree for _, trees in members for _, tree in trees]
@@ -141,11 +139,8 @@ class ChainBatch:
     ) -> list[ChannelChange]:
         """Solve chains whose inputs have changed; return channels that differ from the solution.
 
-        Args:
-            world: World matrices of targets, poles and floors.
-            moment: Time of the update.
-            is_foreign: Returns whether another window's graph wrote the present pose of an armature
-                object: two graphs that correct each other would never stop.
+        ``is_foreign`` returns whether another window's graph wrote the present pose of an armature
+        object: two graphs that correct each other would never stop.
         """
         has_changed = self._read_followed(world)
         has_new_poses = self._rigs.read(has_changed)

@@ -41,11 +41,7 @@ class Anchors:
     def read(self, world: WorldMatrices, errors: dict[int, Message]) -> Flags:
         """Read the matrices; return which have changed, shape (B,).
 
-        Anchors that cannot be used count as changed.
-
-        Args:
-            world: World matrices of the anchors.
-            errors: Receives error messages, by row.
+        Anchors that cannot be used count as changed; ``errors`` gets their messages, by row.
         """
         if world.order is not self._order:
             self._order, row_of = world.order, world.order.row_of

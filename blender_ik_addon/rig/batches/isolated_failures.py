@@ -16,10 +16,8 @@ def solve_rows(
 ) -> dict[int, Message]:
     """Solve rows as ``solve_split``, failed ones apart; return the errors of all rows, by row.
 
-    Args:
-        rows: Rows to solve.
-        solve: As in ``solve_split``.
-        failed: Errors of the last solves. Their rows go in a call apart, to spare others a second.
+    ``failed`` are errors of the last solves. Their rows go in a call apart, to spare others a
+    second.
     """
     if not failed:
         return solve_split(rows, solve)
@@ -31,9 +29,7 @@ def solve_rows(
 def solve_split(rows: Indices, solve: Callable[[Indices], object]) -> dict[int, Message]:
     """Solve rows in one call, or after an error in halves; return the errors, by row.
 
-    Args:
-        rows: Rows to solve.
-        solve: Solves some rows in one call; raises ``IKError`` if any of them cannot be solved.
+    ``solve`` raises an ``IKError`` if any of its rows cannot be solved.
     """
     if not len(rows):
         return {}

@@ -83,10 +83,8 @@ class LimbSolve:
     ) -> Iterator[tuple[BodyLimb, Indices, LimbPoses]]:
         """Yield limbs, the rows of bodies that they were solved for, and their solved poses.
 
-        Args:
-            inputs: Inputs of b bodies.
-            pose: Pose of the b bodies, apart from the limbs.
-            is_chosen: Which chains' limbs to solve, shape (b, E).
+        The pose of the b bodies does not include the limbs. ``is_chosen`` are the chains whose
+        limbs to solve, shape (b, E).
         """
         rows = [is_chosen[:, limb.chains].any(axis=1).nonzero()[0] for limb in self._limbs]
         if not any(bodies.size for bodies in rows):

@@ -49,9 +49,7 @@ class RevertedPoses:
     def update(self, moment: Moment, is_due: Flags) -> None:
         """Forget the bones of chains that are solved now, and note the present keys.
 
-        Args:
-            moment: Time of the update.
-            is_due: Which chains or trees are solved now, shape (B,).
+        ``is_due``, shape (B,), are the chains or trees that are solved now.
         """
         is_new, self._is_new = self._is_new, False
         for state in self._states if moment.is_new else ():

@@ -65,12 +65,9 @@ def play_input_clips(
 ) -> Iterator[list[InputClip]]:
     """Make objects play their input clips, and yield these; then they play their actions again.
 
-    The clips are unchanged at the end, unless they were stored.
-
-    Args:
-        values: Keys by object, one for each channel that the clip needs and may not have.
-        chains: The object with the chains.
-        settings: Settings of the chains in a clip that is not stored yet.
+    The clips are unchanged at the end, unless they were stored. There is a key for each channel
+    that a clip needs and may not have. The settings are those of the object ``chains`` in a clip
+    that is not stored yet.
     """
     clips: list[InputClip] = []
     before = {name: _replace(chains, name, {}) for name in settings}

@@ -227,9 +227,7 @@ class ChainFrames(BatchRecord):
     def lengths(self, pose: ChainPoses, world: Array | None = None) -> Array:
         """Return the path lengths from the root to the effectors along the bones, shape (B, E).
 
-        Args:
-            pose: The bones.
-            world: Linear maps (B, 3, 3) to the space to measure in; None for armature space.
+        ``world`` are linear maps (B, 3, 3) to the space to measure in; None for armature space.
         """
         joints = pose.joints if world is None else pose.joints @ world.swapaxes(-1, -2)
         steps = np.linalg.norm(joints - joints[:, self.hanging.above], axis=2)

@@ -24,10 +24,8 @@ def build_frames(
 ) -> ChainFrames:
     """Return the frames of similar chains or trees, with roots at the origin and without parents.
 
-    Args:
-        driven: The chains or trees.
-        joints: Joints of their bones; None where all bones turn freely.
-        is_even: Whether their root bones turn in the very spaces that they are solved in.
+    ``is_even``: the root bones turn in the very spaces that they are solved in. Without joints all
+    bones turn freely.
     """
     hanging, count = driven[0].hanging, len(driven)
     # Chains of a crowd share one array of bones: take its rest frames once.

@@ -59,9 +59,7 @@ class Places(BatchRecord):
     def find_moved(self, former: Places, owns_root: Flags | bool) -> Flags:
         """Return which places have changed, shape (B,).
 
-        Args:
-            former: The places before.
-            owns_root: Which chains or trees write the locations of their roots themselves.
+        ``owns_root`` are the chains or trees that write the locations of their roots themselves.
         """
         differs: Flags = (self.root != former.root).any(axis=1) & ~np.asarray(owns_root)
         differs |= (self.keeps_bend != former.keeps_bend).any(axis=1)

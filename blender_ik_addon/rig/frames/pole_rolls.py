@@ -28,15 +28,8 @@ def roll_straight_limbs(
 
     A straight limb has no side that a solve could turn toward the pole, so its roll is rounding
     error. A chain that is solved by itself turns its start pose as a whole; the same turn gives the
-    roll here. Bent limbs are not rolled; in between the roll fades out.
-
-    Args:
-        frames: The trees.
-        start: Start poses.
-        solved: Solved poses.
-        goals: Goals of the trees, with poles.
-        options: Options of the trees.
-        chain: Number of a chain that has a pole and a limb of two bones or more.
+    roll here. Bent limbs are not rolled; in between the roll fades out. The chain is the number of
+    one that has a pole and a limb of two bones or more.
 
     Source: derived for this project, tested in tests/blender/trees/test_trees.py.
     """

@@ -16,9 +16,7 @@ from ..reading.spec import ChainSpec, ForceSpec
 def creature_of(force: ForceSpec, name: str = "Creature") -> Creature:
     """Return stiffness, comfort and masses of a chain as a creature.
 
-    Args:
-        force: Settings of the force.
-        name: Name of the creature if none has been loaded.
+    ``name`` is that of a creature that was not loaded.
 
     Raises:
         InvalidCreatureError: If the text of a creature cannot be read, with what to change in it.
@@ -39,9 +37,7 @@ def creature_of(force: ForceSpec, name: str = "Creature") -> Creature:
 def forces_on(specs: Sequence[ChainSpec], lengths: Array) -> Forces | None:
     """Return the forces on similar chains, before gravity has a direction; None without any.
 
-    Args:
-        specs: Settings of B chains.
-        lengths: Lengths of their segments, shape (B, m).
+    The lengths of the segments of the B chains have the shape (B, m).
     """
     pairs = zip(specs, lengths, strict=True)
     forces = [creature_of(spec.force).forces(row) for spec, row in pairs if spec.force is not None]
@@ -55,9 +51,7 @@ def forces_on(specs: Sequence[ChainSpec], lengths: Array) -> Forces | None:
 def gravity_in_bases(forces: Forces, to_world: Array) -> Array:
     """Return the pulls of masses in the spaces of B chains, shape (B, 3).
 
-    Args:
-        forces: As returned by ``forces_on``.
-        to_world: Matrices of directions from those spaces to world space, shape (B, 3, 3).
+    ``to_world`` are the directions of those spaces in world space, shape (B, 3, 3).
     """
     # The gradient of world height: under uneven scale it is not the image of the world -Z axis.
     down = -to_world[:, 2]

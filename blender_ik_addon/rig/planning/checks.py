@@ -31,10 +31,8 @@ def check_settings(
 ) -> None:
     """Raise if a number among the settings is not finite.
 
-    Args:
-        group: The settings.
-        names: Names of the floats that are read; without names all of the group's floats.
-        whose: Owner of the settings, as "the joint of 'Knee'".
+    Without names all floats of the group are checked. ``whose`` is its owner, as "the joint of
+    'Knee'".
 
     Raises:
         RigError: With the name of the setting as the panel shows it.
@@ -130,9 +128,7 @@ def check_channels(plan: ChainPlan, channels: Array) -> None:
 def check_segments(plan_of: Callable[[int], ChainPlan], joints: Array) -> None:
     """Raise if a bone of chains has no length.
 
-    Args:
-        plan_of: Returns the plan of a row.
-        joints: Joints of the chains, shape (b, m + 1, 3).
+    The joints have the shape (b, m + 1, 3); ``plan_of`` returns the plan of a row.
 
     Raises:
         InvalidChainError: With the name of the first such bone.

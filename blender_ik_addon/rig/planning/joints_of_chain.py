@@ -23,12 +23,8 @@ Y_AXIS = np.array([0.0, 1.0, 0.0])
 def chain_joints(of_bones: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJoints | None:
     """Return the joints of the written bones of a chain; None if all of them turn freely.
 
-    A chain that is pulled by a force always has joints: forces act on these.
-
-    Args:
-        of_bones: Joints of all bones of the armature object by their settings.
-        plan: Bones of the chain.
-        spec: Settings of the chain.
+    A chain that is pulled by a force always has joints: forces act on these. ``of_bones`` are the
+    joints of all bones of the object, by the settings of bones.
 
     Raises:
         RigError: If a joint of the chain cannot be used; the text says what to do next.

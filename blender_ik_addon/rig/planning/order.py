@@ -92,10 +92,7 @@ def find_moving_groups(
 ) -> list[set[int]]:
     """Return the other groups that move each group.
 
-    Args:
-        chains: All chains.
-        groups: Chains that are solved together.
-        points_of: Returns the bones that move a chain.
+    ``points_of`` returns the bones that move a chain.
     """
     owner = {
         point: number
@@ -113,10 +110,8 @@ def find_moving_groups(
 def find_levels(moved_by: Sequence[Iterable[int]]) -> list[int]:
     """Return the level of every group, which depends only on groups of lower levels.
 
-    Groups in a ring have no such order; they stay in the given order.
-
-    Args:
-        moved_by: As returned by ``find_moving_groups``.
+    Groups in a ring have no such order; they stay in the given order. ``moved_by`` is the result of
+    ``find_moving_groups``.
     """
     level: dict[int, int] = {}
 

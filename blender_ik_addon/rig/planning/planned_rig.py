@@ -104,10 +104,7 @@ class PlannedRig(NamedTuple):
 def plan_rig(specs: Specs, known: Sequence[LiveChain], inputs: PlanInputs) -> PlannedRig:
     """Return the chains of an armature object that can be solved.
 
-    Args:
-        specs: The settings of its live chains.
-        known: Its compiled chains; they are reused where nothing has changed.
-        inputs: The other inputs.
+    The known compiled chains are reused where nothing has changed.
     """
     errors = {index: spec.text for index, spec in specs.items() if isinstance(spec, Refused)}
     known_chains = {chain.index: chain for chain in known}

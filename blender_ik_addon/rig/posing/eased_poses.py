@@ -67,13 +67,8 @@ def next_step(last: Memento[Eased] | None, spec: ChainSpec, moment: Moment, inpu
     """Return the time step that a chain makes at a moment.
 
     If the frame stays and an input changes, as while a target is dragged, each update counts as one
-    frame. If nothing has changed, no time passes.
-
-    Args:
-        last: The state that the moment continues from; None to start again.
-        spec: Settings of the chain.
-        moment: The present moment.
-        inputs: Inputs of the solve besides the chain, as bytes to compare.
+    frame. If nothing has changed, no time passes. It continues from the state ``last``; None to
+    start again. ``inputs`` are those of the solve besides the chain, as bytes to compare.
     """
     if last is None:
         return Step(0.0, inputs, spec)
@@ -95,12 +90,7 @@ def step_poses(
 ) -> tuple[SolvedPoses, list[Eased]]:
     """Return chains on their way to solved poses, and what they remember of it.
 
-    Args:
-        frames: The frames of the chains, which stay while their bones rotate.
-        start: The start poses of the solve.
-        solved: The solved poses.
-        easing: Ease and speed limit.
-        steps: The time steps, one for each chain.
+    The start poses are those of the solve. There is one time step for each chain.
     """
     joints = frames.joints
     assert joints is not None

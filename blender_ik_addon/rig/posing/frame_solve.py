@@ -41,9 +41,7 @@ class FrameSolve:
     def __init__(self, driven: Sequence[Driven], *, is_even: bool = False) -> None:
         """Compile chains or trees that have the same key.
 
-        Args:
-            driven: The chains or trees.
-            is_even: Whether trees are solved in the spaces of their root bones.
+        ``is_even``: trees are solved in the spaces of their root bones.
         """
         self.settings = settings = BatchSettings.of(driven)
         self._driven = driven

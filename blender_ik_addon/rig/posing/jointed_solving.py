@@ -192,10 +192,7 @@ def _slide(frames: ChainFrames, pose: ChainPoses, solutions: Solutions) -> Array
 def turn_tips(posing: Posing, solved: SolvedPoses, *, is_limited: bool) -> SolvedPoses:
     """Turn tips beyond the effectors to their requested orientations.
 
-    Args:
-        posing: The chains or trees.
-        solved: Their solved poses.
-        is_limited: Whether their joints limit the turns.
+    ``is_limited``: their joints limit the turns.
     """
     tips, frames, pose = posing.tips, posing.frames, solved.poses
     if tips is None:

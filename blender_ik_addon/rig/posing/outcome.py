@@ -81,12 +81,8 @@ def outcome_of(
 ) -> Outcome:
     """Return the outcome of a solve for a chain.
 
-    Args:
-        solved: Result of the solve.
-        driven: The chain, alone or with others of its tree.
-        row: Row of these in the result.
-        chain: Number of the chain among them.
-        weights: Weights of the effectors, shape (E,); None for a chain alone.
+    ``row`` is that of the driven bones in the result, ``chain`` the number of the chain among
+    theirs, and ``weights`` are those of the effectors, (E,); None for a chain alone.
     """
     live_chain, hang = driven.live_chains[chain], driven.hanging
     spec, slide, rows = live_chain.spec, live_chain.slide, np.array(hang.rows[chain])

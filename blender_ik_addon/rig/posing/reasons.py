@@ -92,9 +92,7 @@ def _are_at_ends(joints: BoneJoints, rotations: Array) -> bool:
 def sense_of_pole_angle(world: Array, spec: ChainSpec) -> float:
     """Return 1 where a greater pole angle is seen to turn counter-clockwise, otherwise -1.
 
-    Args:
-        world: World matrix of the armature object, shape (4, 4).
-        spec: The chain's settings.
+    ``world`` is the matrix of the armature object, shape (4, 4).
     """
     # KEEP reverses the angle inside of a mirrored armature, so that it looks right.
     is_mirrored = spec.negative_scale is NegativeScale.MIRROR and np.linalg.det(world[:3, :3]) < 0.0

@@ -150,10 +150,8 @@ def compile_skeleton(
 ) -> Skeleton:
     """Return the skeleton of an armature object.
 
-    Args:
-        armature_object: The original object.
-        known: Its former skeleton, returned if nothing has changed.
-        others: Skeletons by fingerprint, to share among objects with equal bones; grows.
+    The known one is returned if nothing has changed. ``others`` has skeletons by fingerprint, to
+    share among objects with equal bones; it grows.
     """
     armature = cast(bpy.types.Armature, armature_object.data)
     present = fingerprint(armature)

@@ -106,13 +106,8 @@ def find_places(
 ) -> list[WorldPoint]:
     """Return the positions of targets and poles, world space; not finite if unknown.
 
-    Args:
-        anchors: Targets and poles; None where a chain has none.
-        depsgraph: The graph that has evaluated them.
-        armature_object: The chain's original object. Its own bones are read from ``pose``.
-        skeleton: Its bones.
-        pose: Its evaluated pose.
-        present: Session uids of the scene's objects. Chains do not follow any other objects.
+    Bones of the original object itself are read from ``pose``. ``present`` are the session uids of
+    the scene's objects: chains follow no others.
     """
     places: list[WorldPoint] = []
     for anchor in anchors:

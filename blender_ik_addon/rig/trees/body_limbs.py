@@ -61,11 +61,8 @@ def body_limbs(
 ) -> tuple[BodyLimb, ...]:
     """Return the limbs of a body, each after those that carry it.
 
-    Args:
-        live_chains: Chains of the body.
-        bones: Bones that the body writes, every bone after its parent.
-        parents: Rows of their parents.
-        unite: Function that unites chains that share bones.
+    Bones come after their parents, whose rows ``parents`` has. ``unite`` unites chains that share
+    bones.
     """
     row_of = {bone: row for row, bone in enumerate(bones.tolist())}
     alone = [live_chain.by_itself() for live_chain in live_chains]

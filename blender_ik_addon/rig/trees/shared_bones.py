@@ -19,10 +19,8 @@ TREE_SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 def group_chains(live_chains: Sequence[LiveChain]) -> tuple[tuple[Group, ...], dict[int, Message]]:
     """Return the groups of chains that are solved together, and why others are not solved.
 
-    Groups are in the order of their first chains; the reasons are by index of the chain.
-
-    Args:
-        live_chains: All live chains, those of one armature object in the order of its list.
+    Groups are in the order of their first chains; the reasons are by index of the chain. Chains of
+    one armature object are in the order of its list.
     """
     excluded: dict[int, Message] = {}
     while True:
@@ -95,11 +93,8 @@ def group_by_bones(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]
 def limb_count(plan: ChainPlan, others: Iterable[ChainPlan]) -> int:
     """Return how many bones the pole of a chain turns, counted from its effector upward.
 
-    As ``BoneHierarchy.limb``, for chains that are not solved together yet.
-
-    Args:
-        plan: Plan of the chain.
-        others: Plans of all chains that are or will be live; they may include ``plan``.
+    As ``BoneHierarchy.limb``, for chains that are not solved together yet. ``others`` are all
+    chains that are or will be live, with or without this one.
     """
     neighbours = [other for other in others if not set(other.written).isdisjoint(plan.written)]
     known = set(plan.segments).union(*[other.segments for other in neighbours])

@@ -32,10 +32,7 @@ def unite_chains(
 ) -> Driven:
     """Return the bones that chains drive: chains that share bones, or a single chain.
 
-    Args:
-        live_chains: The chains, in the order of the list.
-        pose: Pose of their armature object.
-        of_bones: Joints by the settings of all bones; None if no chain of the object uses them.
+    ``of_bones`` are joints by the settings of all bones; None if no chain of the object uses them.
     """
     first, plans = live_chains[0], [chain.plan for chain in live_chains]
     order = bones, hanging = hanging_of(plans)
