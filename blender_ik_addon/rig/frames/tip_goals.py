@@ -12,7 +12,7 @@ from ...core.algebra.arithmetic import Array
 from ..reading.batch_record import BatchRecord
 from ..reading.bone_joints import NOT_TURNED
 from .chain_frames import ChainFrames
-from .chain_poses import ChainPoses
+from .chain_poses import ChainPoses, interpolate_rotations
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,8 @@ class TipGoals(BatchRecord):
             hanging.tips[chain] if hanging.turns_afterwards(chain) else hanging.carriers[chain]
             for chain in self.chains
         ]
-        orientations = (rotation.orientation(pose.matrices[:, rows]), self.orientations)
-        present, goals = (rotation.quaternion_from_matrix(matrices) for matrices in orientations)
-        partial = rotation.matrix_from_quaternion(rotation.interpolate(present, goals, share))
+        present = rotation.orientation(pose.matrices[:, rows])
+        partial = interpolate_rotations(present, self.orientations, share)
         replaced = np.where((share < 1.0)[..., None, None], partial, self.orientations)
         return replace(self, orientations=replaced)
 
