@@ -85,11 +85,7 @@ class PlayedFrames:
 
 
 def key_played_frames(
-    channels: Channels,
-    new: Sequence[Sequence[int]],
-    scene: bpy.types.Scene,
-    *,
-    keep_loops: bool = True,
+    channels: Channels, new: Sequence[Sequence[int]], scene: bpy.types.Scene
 ) -> None:
     """Key the ``PlayedFrames`` of channels at once.
 
@@ -98,7 +94,7 @@ def key_played_frames(
     """
     for owner in channels:
         check_keyable(owner)
-    frames = PlayedFrames(channels, new, scene, keep_loops=keep_loops)
+    frames = PlayedFrames(channels, new, scene)
     for _ in frames.read():
         pass
     frames.write()
