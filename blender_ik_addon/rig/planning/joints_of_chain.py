@@ -12,7 +12,7 @@ from ...core.kinematics.joint_limits import FREE
 from ...core.model.message import Message
 from ..reading.bone_joints import MAX_STIFFNESS, NOT_TURNED, BoneJoints, free_joints
 from ..reading.chain_plan import ChainPlan
-from ..reading.refusals import RigError
+from ..reading.refusals import RigError, refuse_first
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, JointSpec, RelativeTo
 from .acting_forces import creature_of
@@ -194,18 +194,15 @@ def _check_slides(slides: Array, plan: ChainPlan, spec: ChainSpec) -> None:
 def _straight_on(skeleton: Skeleton, bone: int) -> Array:
     """Return the shortest local rotation wxyz that lays a bone along its parent."""
     name = skeleton.names[bone]
-    if skeleton.parents[bone] < 0:
-        raise RigError(
+    refuse_first(
+        {
             "Bone '{name}' has no parent to measure from: set Angles From to Rest Pose in its"
-            " joint.",
-            name=name,
-        )
-    if not skeleton.frames.use_inherit_rotation[bone]:
-        raise RigError(
+            " joint.": skeleton.parents[bone] < 0,
             "Bone '{name}' does not inherit its parent's rotation: set Angles From to Rest Pose in"
-            " its joint.",
-            name=name,
-        )
+            " its joint.": not skeleton.frames.use_inherit_rotation[bone],
+        },
+        name=name,
+    )
     # The parent's Y axis in the bone's rest frame.
     along = skeleton.offsets[bone][1, :3]
     return rotation.between(Y_AXIS, along / np.linalg.norm(along))

@@ -11,7 +11,7 @@ import numpy as np
 from ..reading.animation import driven_bones
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import read_flags
-from ..reading.refusals import RigError
+from ..reading.refusals import refuse_first
 from ..reading.spec import ChainSpec
 from .joints_of_chain import sliding_bones
 from .order import PlannedChain
@@ -19,11 +19,7 @@ from .slide import slide_axes
 
 
 def check_moved(chain: PlannedChain) -> None:
-    """Raise if a chain that is dragged, or its body, cannot move its root.
-
-    Raises:
-        RigError: With one sentence that says what to do next.
-    """
+    """Raise a ``RigError`` if a dragged chain, or its body, cannot move its root."""
     if chain.plan.body_root >= 0:
         _check_body(chain)
     if chain.spec.is_dragged:
@@ -31,33 +27,21 @@ def check_moved(chain: PlannedChain) -> None:
 
 
 def _check_body(chain: PlannedChain) -> None:
-    root = chain.plan.body_root
+    root, bones = chain.plan.body_root, chain.object.pose.bones
     name = chain.skeleton.names[root]
-    bone = chain.object.pose.bones[name]
-    if chain.skeleton.is_connected[root]:
-        raise RigError(
+    refuse_first(
+        {
             "Connected is on for bone '{name}', so the body cannot move it: clear Connected in edit"
-            " mode, or choose another Root.",
-            name=name,
-        )
-    if read_flags(chain.object.pose.bones, "lock_location", 3)[root].any():
-        raise RigError(
+            " mode, or choose another Root.": chain.skeleton.is_connected[root],
             "The location of bone '{name}' is locked, so the body cannot move it: unlock it, or"
-            " choose another Root.",
-            name=name,
-        )
-    if any(not constraint.mute for constraint in bone.constraints):
-        raise RigError(
+            " choose another Root.": read_flags(bones, "lock_location", 3)[root].any(),
             "Bone '{name}', the root of the body, has a constraint: mute it, or choose another"
-            " Root.",
-            name=name,
-        )
-    if name in driven_bones(chain.object, "location"):
-        raise RigError(
+            " Root.": any(not constraint.mute for constraint in bones[name].constraints),
             "Bone '{name}' has a driver on its location, which always wins: remove the driver, or"
-            " choose another Root.",
-            name=name,
-        )
+            " choose another Root.": name in driven_bones(chain.object, "location"),
+        },
+        name=name,
+    )
 
 
 def may_stay_now(armature_object: bpy.types.Object, chains: Iterable[ChainSpec]) -> bool:
@@ -74,25 +58,22 @@ def may_stay_now(armature_object: bpy.types.Object, chains: Iterable[ChainSpec])
 
 
 def _check_dragged(chain: PlannedChain) -> None:
-    root, name = chain.plan.written[:1], chain.plan.names[0]
-    if chain.spec.moves_root:
-        if chain.skeleton.is_connected[root[0]]:
-            raise RigError(
-                "Connected is on for bone '{name}', so it cannot be dragged: clear Connected in"
-                " edit mode, switch Anchor on, or choose another solver.",
-                name=name,
-            )
-        if read_flags(chain.object.pose.bones, "lock_location", 3)[root].any():
-            raise RigError(
-                "The location of bone '{name}' is locked, so it cannot be dragged: unlock it.",
-                name=name,
-            )
-    if name in driven_bones(chain.object, "location"):
-        raise RigError(
+    root, moves_root = chain.plan.written[0], chain.spec.moves_root
+    locks, name = read_flags(chain.object.pose.bones, "lock_location", 3), chain.plan.names[0]
+    refuse_first(
+        {
+            "Connected is on for bone '{name}', so it cannot be dragged: clear Connected in"
+            " edit mode, switch Anchor on, or choose another solver.": (
+                moves_root and chain.skeleton.is_connected[root]
+            ),
+            "The location of bone '{name}' is locked, so it cannot be dragged: unlock it.": (
+                moves_root and locks[root].any()
+            ),
             "Bone '{name}' has a driver on its location, which always wins: remove the driver, or"
-            " choose another solver.",
-            name=name,
-        )
+            " choose another solver.": name in driven_bones(chain.object, "location"),
+        },
+        name=name,
+    )
 
 
 def find_moved_root(plan: ChainPlan, spec: ChainSpec) -> int:

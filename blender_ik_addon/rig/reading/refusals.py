@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -26,6 +26,13 @@ HIDING = ("hide_viewport", 0)
 
 class RigError(IKError):
     """A chain's bones, target or pole cannot be used; the text says what to do next."""
+
+
+def refuse_first(problems: Mapping[str, object], **values: object) -> None:
+    """Raise a ``RigError`` with the text of the first problem that is present."""
+    for text, is_present in problems.items():
+        if is_present:
+            raise RigError(text, **values)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from mathutils import Matrix
 from ...core.algebra.arithmetic import Array, Flags
 from ..reading import spaces
 from ..reading.animation import driven_axes
-from ..reading.refusals import RigError
+from ..reading.refusals import RigError, refuse_first
 from ..reading.spec import Anchor
 from ..reading.world import (
     LARGEST,
@@ -50,36 +50,30 @@ def place_of(anchor: Anchor) -> Array:
 def check_movable(anchor: Anchor, word: str, scene: bpy.types.Scene) -> None:
     """Raise a ``RigError`` if a "target" or "pole" cannot be moved by hand in a scene."""
     check_in_scene(anchor, word, uids_in(scene))
-    owner = anchor.object
-    if not owner.is_editable:
-        raise RigError(
-            "The {word} '{name}' is linked: make a library override of it first.",
-            word=word,
-            name=owner.name,
-        )
-    override = owner.override_library
-    if override is not None and override.is_system_override:
-        raise RigError(
+    owner, override = anchor.object, anchor.object.override_library
+    refuse_first(
+        {
+            "The {word} '{name}' is linked: make a library override of it first.": (
+                not owner.is_editable
+            ),
             "The library override of the {word} '{name}' cannot be edited: make it editable in the"
-            " Outliner first.",
-            word=word,
-            name=owner.name,
-        )
+            " Outliner first.": override is not None and override.is_system_override,
+        },
+        word=word,
+        name=owner.name,
+    )
     item = channels_of(anchor)
-    if isinstance(item, bpy.types.PoseBone) and item.bone.use_connect:
-        raise RigError(
+    is_connected = isinstance(item, bpy.types.PoseBone) and item.bone.use_connect
+    refuse_first(
+        {
             "Connected is on for bone '{name}', so it cannot be moved: choose another {word}, or"
-            " clear Connected in edit mode.",
-            name=item.name,
-            word=word,
-        )
-    if not _free_axes(anchor).any():
-        raise RigError(
+            " clear Connected in edit mode.": is_connected,
             "The location of the {word} '{name}' is locked or has drivers: unlock it, or remove its"
-            " drivers first.",
-            word=word,
-            name=item.name,
-        )
+            " drivers first.": not _free_axes(anchor).any(),
+        },
+        word=word,
+        name=item.name,
+    )
 
 
 @dataclass(frozen=True)
@@ -182,8 +176,7 @@ def _free_axes(anchor: Anchor) -> Flags:
 def _location_frame(anchor: Anchor) -> tuple[Array, Array]:
     """Return the place of an object or bone by its location channels, and the derivative.
 
-    Returns:
-        The place in world space, shape (3,), and its change with each channel, shape (3, 3).
+    Both are in world space: shape (3,), and its change with each channel, (3, 3).
     """
     item, world = channels_of(anchor), array_of(anchor.object.matrix_world)
     if isinstance(item, bpy.types.PoseBone):
