@@ -20,11 +20,7 @@ ERROR_CODE, INTERRUPTED_CODE = 1, 130
 
 
 def run(argv: Sequence[str], prog: str, *, takes_file: bool = False) -> int:
-    """Run a command on the open file, or on the file that the first argument names.
-
-    Returns:
-        The exit code.
-    """
+    """Run a command on the open file, or on that of the first argument; return the exit code."""
     try:
         options = parser(prog, takes_file=takes_file).parse_args(argv)
     except SystemExit as end:

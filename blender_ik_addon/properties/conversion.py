@@ -332,11 +332,7 @@ def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> st
 
 
 def _check_carries_no_body(settings: ChainGroup, plan: ChainPlan) -> None:
-    """Raise if a constraint would move bones that carry other chains of a whole body.
-
-    Raises:
-        RigError: If it would, with what to do first.
-    """
+    """Raise a ``RigError`` if a constraint would move bones that carry other chains of a body."""
     owner = owner_of(settings)
     if settings.mute or body_of(owner) is None:
         return

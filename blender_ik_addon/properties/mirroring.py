@@ -16,11 +16,7 @@ NOT_COPIED = CHAIN_SPECIFIC_SETTINGS | {"force"}
 
 
 def check_opposite(settings: ChainGroup) -> None:
-    """Raise unless a chain can have a counterpart on the other side.
-
-    Raises:
-        RigError: If a bone has no side or no counterpart, or if a chain drives a counterpart.
-    """
+    """Raise a ``RigError`` unless a chain can have a counterpart on the other side."""
     owner = owner_of(settings)
     bones = bones_of_chain(settings)
     if not bones:
@@ -46,8 +42,7 @@ def check_opposite(settings: ChainGroup) -> None:
 def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:
     """Copy the settings of a chain, mirrored, to a chain of the other side.
 
-    Returns:
-        Names of bones whose joints were left out, as their axes are not mirrored.
+    Return the names of bones whose joints were left out, as their axes are not mirrored.
     """
     _copy(source, copy, NOT_COPIED)
     copy.pole_angle = -source.pole_angle

@@ -68,12 +68,9 @@ def limb_of(owner: bpy.types.Object, spec: ChainSpec, live: Iterable[ChainGroup]
 
 
 def check_new(owner: bpy.types.Object, spec: ChainSpec) -> None:
-    """Raise if a new chain cannot be solved together with the live ones that drive bones of it.
+    """Raise a ``RigError`` if a new chain cannot be solved together with live ones of its bones.
 
     The record of the new chain has its solver.
-
-    Raises:
-        RigError: If it cannot, with the name of the first chain that prevents it.
     """
     if (body := body_of(owner)) is not None:
         spec = replace(spec, body=BodyGoal(body.root))

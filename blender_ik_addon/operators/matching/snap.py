@@ -147,11 +147,7 @@ def _find_matches(chosen: SpecsByRig, frames: Sequence[int], scene: bpy.types.Sc
 def _match_frames(
     matches: Matches, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer
 ) -> list[str]:
-    """Match chains to their pose at each frame, with keys.
-
-    Returns:
-        The names of controls that something else keeps from their goals.
-    """
+    """Match chains to their pose at each frame, with keys; return the names of held controls."""
     held_controls: list[str] = []
     with preserve_frame(scene):
         for frame, (goals, bends) in matches.items():
@@ -165,8 +161,7 @@ def _match(
 ) -> list[str]:
     """Match chains to a pose; with a frame, key their controls and bends.
 
-    Returns:
-        The names of controls that something else keeps from their goals.
+    Return the names of controls that something else keeps from their goals.
     """
     match_controls(goals, view_layer, frame)
     for owner, index, _, angle in bends:

@@ -105,11 +105,7 @@ def _missing_root(hips: str) -> str:
 
 
 def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
-    """Raise if a body could not move its hips.
-
-    Raises:
-        RigError: If it could not, with what to do first.
-    """
+    """Raise a ``RigError`` if a body could not move its hips."""
     other = sharer_of(armature_object)
     override = armature_object.override_library
     linked = None if override is None else override.reference

@@ -101,11 +101,7 @@ def find_home(trial: Trial) -> Pose:
 
 
 def solve(trial: Trial) -> Attempt:
-    """Return the attempt of the solver that the chain of a trial has.
-
-    Raises:
-        IKError: If it cannot solve the chain.
-    """
+    """Return the attempt of a trial's solver; raise an ``IKError`` if it cannot solve the chain."""
     solver, state = trial.live_chain.spec.options.solver, trial.state
     if trial.refused and solver not in TREE_SOLVERS:
         other, text = next(iter(trial.refused.items()))

@@ -63,11 +63,7 @@ class PathRewrite:
         raise NotImplementedError
 
     def carry_out(self) -> list[str]:
-        """Carry out the collected changes.
-
-        Returns:
-            Names of data with drivers that read removed items.
-        """
+        """Carry out the changes; return the names of data with drivers that read removed items."""
         for item, path in self._new_paths:
             item.data_path = path
         for holder, item in self._removed:

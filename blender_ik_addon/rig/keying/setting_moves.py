@@ -94,8 +94,7 @@ class SettingMove(PathRewrite):
     def carry_out(self, changes: Mapping[str, ValueChange] | None = None) -> list[str]:
         """Carry out the collected changes, and those of values, by former names of settings.
 
-        Returns:
-            Names of data with drivers that read removed items.
+        Return as the base class does.
         """
         inversion = dict.fromkeys(self._inverted, ValueChange(lambda value: 1.0 - value, -1.0, 1.0))
         all_changes = inversion | dict(changes or {})
@@ -105,11 +104,7 @@ class SettingMove(PathRewrite):
         return super().carry_out()
 
     def _add(self, holder: Any, items: Sequence[Any] | None = None) -> list[str]:
-        """Add items as the base class does; check that curves can move to their new paths.
-
-        Raises:
-            RigError: If they cannot.
-        """
+        """Add items as the base class does; raise a ``RigError`` if curves cannot move."""
         if items is not None:
             return super()._add(holder, items)
         ends = [self.after(curve.data_path) for curve in holder]

@@ -29,13 +29,10 @@ MIN_SIDES_RATIO = 1e-6
 def check_settings(
     group: bpy.types.PropertyGroup, names: Sequence[str] = (), whose: str = ""
 ) -> None:
-    """Raise if a number among the settings is not finite.
+    """Raise a ``RigError`` that names the setting if a number among settings is not finite.
 
     Without names all floats of the group are checked. ``whose`` is its owner, as "the joint of
     'Knee'".
-
-    Raises:
-        RigError: With the name of the setting as the panel shows it.
     """
     kind: Any = type(group)
     names = names or _float_names(kind)
@@ -73,10 +70,9 @@ def is_pose_sound(pose: Pose) -> bool:
 
 
 def check_pose(armature_object: bpy.types.Object, pose: Pose, plan: ChainPlan) -> None:
-    """Raise if the pose in which a chain is solved is not sound, except for its own rotations.
+    """Raise a ``RigError`` if the pose in which a chain is solved is not sound.
 
-    Raises:
-        RigError: With the name of the object or bone to look at.
+    The rotations of the chain itself are not checked.
     """
     skeleton = plan.skeleton
     _check_world(armature_object, pose.world)
@@ -115,23 +111,16 @@ def is_flat(matrix: Array) -> bool:
 
 
 def check_channels(plan: ChainPlan, channels: Array) -> None:
-    """Raise if channels of a chain's written bones, shape (k, m), are not sound.
-
-    Raises:
-        RigError: With the name of the first bone to look at.
-    """
+    """Raise a ``RigError`` if channels of a chain's written bones, shape (k, m), are not sound."""
     if not is_sound(channels):
         row = int(np.flatnonzero(~(np.abs(channels) < LARGEST).all(axis=1))[0])
         raise bone_not_finite(plan.skeleton.names[plan.written[row]])
 
 
 def check_segments(plan_of: Callable[[int], ChainPlan], joints: Array) -> None:
-    """Raise if a bone of chains has no length.
+    """Raise an ``InvalidChainError`` if a bone of chains has no length.
 
     The joints have the shape (b, m + 1, 3); ``plan_of`` returns the plan of a row.
-
-    Raises:
-        InvalidChainError: With the name of the first such bone.
     """
     lengths = np.linalg.norm(np.diff(joints, axis=1), axis=2)
     short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))

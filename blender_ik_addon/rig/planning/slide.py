@@ -140,11 +140,7 @@ def _may_slide(low: Array, high: Array) -> Flags:
 
 
 def check_drivers(chain: PlannedChain, joints: BoneJoints) -> None:
-    """Raise if a bone that slides has a driver on its location.
-
-    Raises:
-        RigError: With one sentence that says what to do next.
-    """
+    """Raise a ``RigError`` if a bone that slides has a driver on its location."""
     assert joints.slides is not None
     pairs = zip(chain.plan.names, joints.slides.any(axis=1), strict=True)
     names = {name for name, slides in pairs if slides}
