@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import bpy
-import numpy as np
 
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.hierarchy import Carrier, Trunk, carriers, find_hips
@@ -28,7 +27,7 @@ from ...rig.reading.skeleton import Skeleton
 from ...rig.reading.spec import Anchor
 from ...rig.reading.world import matrix_of
 from ...rig.tools.control_bones import PALETTE, is_control_bone
-from ...rig.tools.fk_ik import SETTLED_ATOL, SETTLED_RTOL, ControlGoals, match_controls
+from ...rig.tools.fk_ik import ControlGoals, find_moved, match_controls
 from ..chains import ChainGroup, chains_of
 from ..records import controls_of_chain, existing_controls
 from .space_names import movers
@@ -165,12 +164,7 @@ def hang_controls(
 def _put_back(matrices_before: ControlGoals, view_layer: bpy.types.ViewLayer) -> None:
     """Put controls back that have moved: their spaces take the scale of the hips only now."""
     view_layer.update()
-    moved = {
-        control: matrix
-        for control, matrix in matrices_before.items()
-        if not np.allclose(matrix_of(control), matrix, SETTLED_RTOL, SETTLED_ATOL)
-    }
-    if moved:
+    if moved := find_moved(matrices_before):
         match_controls(moved, view_layer)
 
 

@@ -129,6 +129,15 @@ def controls_off_goals(goals: ControlGoals) -> list[str]:
     ]
 
 
+def find_moved(matrices: ControlGoals) -> ControlGoals:
+    """Return the former matrices of the evaluated controls that have moved since."""
+    return {
+        anchor: matrix
+        for anchor, matrix in matrices.items()
+        if not np.allclose(matrix_of(anchor), matrix, SETTLED_RTOL, SETTLED_ATOL)
+    }
+
+
 def switch_controls(
     goals: ControlGoals,
     others: Iterable[Anchor],
@@ -143,11 +152,7 @@ def switch_controls(
     matrices = {anchor: matrix_of(anchor) for anchor in others if anchor not in goals}
     key_as_played(goals, frame - 1, interpolation)
     match_controls(goals, view_layer, frame, interpolation)
-    carried = {
-        anchor: matrix
-        for anchor, matrix in matrices.items()
-        if not np.allclose(matrix_of(anchor), matrix, SETTLED_RTOL, SETTLED_ATOL)
-    }
+    carried = find_moved(matrices)
     key_as_played(carried, frame - 1, interpolation)
     if carried:
         # When these are back in place, their children have moved.
