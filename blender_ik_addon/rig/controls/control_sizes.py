@@ -131,12 +131,8 @@ def _points_below(armature_object: bpy.types.Object, end: str) -> Array:
     across the heel.
     """
     bone = armature_object.pose.bones[end]
-    names = [read(bone_below.name) for bone_below in bone.children_recursive]
-    bones = [
-        bone_below
-        for bone_below, name in zip(bone.children_recursive, names, strict=True)
-        if not name.is_helper or "heel" in name.words
-    ]
+    below = bone.children_recursive
+    bones = [i for i in below if not read(i.name).is_helper or "heel" in read(i.name).words]
     points = ends_of(armature_object, (bone, *bones))
     return points[np.isfinite(points).all(axis=1)]
 
