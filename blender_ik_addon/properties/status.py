@@ -287,12 +287,10 @@ def _is_auto_keyed(owner: bpy.types.Object, outcome: Outcome) -> bool:
 
     With *Only Insert Available* and *Only Insert Needed* it may set no key.
     """
-    scene = bpy.context.scene
-    if scene is None or not scene.tool_settings.use_keyframe_insert_auto:
+    scene, before = bpy.context.scene, outcome.keys_before
+    if scene is None or before is None or not scene.tool_settings.use_keyframe_insert_auto:
         return False
-    if outcome.keys_before is None:
-        return False
-    new = rotation_keys(owner, scene.frame_current_final).keys() - outcome.keys_before
+    new = rotation_keys(owner, scene.frame_current_final).keys() - before
     return any(bone in outcome.put_back for bone, _ in new)
 
 

@@ -137,8 +137,6 @@ def find_closing_chain(
         return None
     moved_by = find_moving_groups(chains, groups, _without_drivers)
     ringed = _find_ringed(moved_by)
-    if not ringed:
-        return None
     members = sorted(i for number in ringed for i in groups[number])
     owner = {i: number for number in ringed for i in groups[number]}
     for i in reversed(members):
