@@ -176,11 +176,7 @@ def _read_text(chain: ChainGroup) -> str:
 
 
 def _write_text(chain: ChainGroup) -> bpy.types.Text:
-    """Write the creature of a chain to its text, and return that.
-
-    Raises:
-        InvalidCreatureError: If the text has changes that were not loaded.
-    """
+    """Write the creature of a chain to its text, and return that."""
     name = _text_name(chain)
     try:
         content = creature_text(chain)
@@ -214,11 +210,7 @@ def _show(text: bpy.types.Text, context: bpy.types.Context) -> None:
 
 
 def _text_of(path: Path) -> str:
-    """Return the text of a creature file.
-
-    Raises:
-        InvalidCreatureError: If the path is no file, or the file is too large or no text.
-    """
+    """Return the text of a creature file."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -235,11 +227,7 @@ def _text_of(path: Path) -> str:
 
 
 def _destination(filepath: str) -> Path:
-    """Return the file to write to.
-
-    Raises:
-        InvalidCreatureError: If the path names no file, or has characters that are not text.
-    """
+    """Return the file to write to."""
     if not bpy.path.basename(filepath).removesuffix(SUFFIX):
         raise InvalidCreatureError("No file name is given: choose a file for the creature.")
     path = Path(bpy.path.abspath(bpy.path.ensure_ext(filepath, SUFFIX)))

@@ -373,11 +373,7 @@ def _rotation(owner: bpy.types.Object | bpy.types.PoseBone) -> Any:
 
 
 def _space_matrix(space: Anchor) -> Array:
-    """Return the matrix (4, 4) of a space, world space.
-
-    Raises:
-        RigError: If it is not finite, or so flat that nothing can be placed in it.
-    """
+    """Return the matrix (4, 4) of a space, world space."""
     matrix = finite_place(space, "space")
     if is_flat(matrix):
         raise RigError(

@@ -134,11 +134,7 @@ def _correct_lengths(posing: Posing, best: ChainPoses) -> ChainPoses:
 
 
 def _lay(posing: Posing, goals: Goals, *, passes: int) -> tuple[Solutions, ChainPoses]:
-    """Solve with the present lengths of the bones, ``passes`` times, and lay the bones along.
-
-    Raises:
-        RigError: If a bone is scaled flat.
-    """
+    """Solve with the present lengths of the bones, ``passes`` times, and lay the bones along."""
     frames, start = posing.frames, posing.start
     chains = posing.chains or free_chains_for_core(frames, start, start.joints)
     for _ in range(passes):

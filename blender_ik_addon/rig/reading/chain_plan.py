@@ -173,11 +173,7 @@ def _planned(skeleton: Skeleton, spec: ChainSpec) -> ChainPlan:
 
 
 def _body_root(skeleton: Skeleton, segments: Sequence[int], spec: ChainSpec) -> int:
-    """Return the root of the body that a chain belongs to; -1 for a chain by itself.
-
-    Raises:
-        RigError: If the chain begins above it.
-    """
+    """Return the root of the body that a chain belongs to; -1 for a chain by itself."""
     root = -1 if spec.body_root is None else skeleton.index.get(spec.body_root, -1)
     if root in segments[1:]:
         raise RigError(
