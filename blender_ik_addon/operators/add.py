@@ -15,7 +15,7 @@ from ..properties.chain_lists import add_chain
 from ..properties.chains import active_armature, chain_key, free_name, live_chains, owner_of
 from ..properties.choices import LABEL_CONTEXT, SOLVERS
 from ..properties.controls.space_names import movers
-from ..properties.records import bend_spec, bones_spec, controls_of_chain
+from ..properties.records import bend_spec, bones_spec, chain_spec, controls_of_chain
 from ..properties.settings import like_setting
 from ..properties.sharing import check_new, limb_of
 from ..properties.stored import store
@@ -25,7 +25,7 @@ from ..rig.controls.default_poles import Placement, placement
 from ..rig.keying import baking
 from ..rig.keying.renumbering import is_animated
 from ..rig.planning.known_skeletons import skeleton_of
-from ..rig.reading.spec import Anchor, ChainSpec, NegativeScale, RotationBone, names_of_chains
+from ..rig.reading.spec import Anchor, ChainSpec, RotationBone, names_of_chains
 from ..rig.reading.world import channels_of
 from ..rig.tools.control_bones import can_add_bones
 from ..rig.tools.controls import pole_control, target_control
@@ -271,10 +271,13 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
         choose_control(self, context)
         # Keys of the angle stay valid: the pole is placed so that the present angle fits it.
         angle = settings.pole_angle if baking.is_animated(owner, index, "pole_angle") else 0.0
+        chain = chain_spec(settings, with_stored=False)
         spec = replace(
             bones_spec(settings),
             pole_angle=angle + math.pi * settings.use_flip_bend,
-            negative_scale=NegativeScale(settings.negative_scale),
+            negative_scale=chain.negative_scale,
+            use_limits=chain.use_limits,
+            joints=chain.joints,
         )
         limb = limb_of(owner, spec, live_chains(owner))
         placed = placement(owner, limb, bend_spec(settings))

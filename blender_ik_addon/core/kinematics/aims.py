@@ -12,20 +12,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import turns
+from ..algebra import arrays, turns
 from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import cross, dot, norm, reject
 from ..algebra.nested import Rows
 from ..algebra.vectors import MIN_LENGTH
+from ..model.joints import JointKind
 from ..model.topology import Topology
-from .bend_plane import Pole, plan_bend
+from .bend_plane import MIN_BULGE_SHARE, Facing, Pole, measure_facing, plan_bend
 from .posed import Posed
 from .start_pose import compile_start_poses
 
-# A bulge smaller than this share of the limb has no side.
-MIN_BULGE_SHARE = 1e-6
-# A quarter turn in a plane exchanges the two components of a vector and multiplies them by these.
-_QUARTER_TURN = np.array([-1.0, 1.0])[:, None]
+# Joints about one axis across their bones: a first bone carries the plane that the next bends in.
+BENDING_IN_PLANE = JointKind.ELBOW_X, JointKind.ELBOW_Z, JointKind.HINGE_X, JointKind.HINGE_Z
 
 
 class Bulges(NamedTuple):
@@ -36,16 +35,21 @@ class Bulges(NamedTuple):
         chord: Unit directions from the roots to the targets.
         sides: Goal directions of the bulges, and those across them and the chords, (P, 2, 3, B).
         offset: Vectors from the roots to the means of the inner joints.
-        components: Components of the offsets along the sides, shape (P, 2, B).
-        inverse_square: One by the sum of their squares, zero for limbs without a side, (P, B).
+        carried: Unit vectors that the first bones carry, or zero, as ``find_carried_side``.
+        facing: How the limbs face the sides, numbers (P, B).
     """
 
     root: Array
     chord: Array
     sides: Array
     offset: Array
-    components: Array
-    inverse_square: Array
+    carried: Array
+    facing: Facing
+
+    def sum_sides(self, components: Sequence[Array]) -> Array:
+        """Return vectors (P, 3, B) with the given components along both sides, (P, B) each."""
+        vectors: Array = np.einsum("spb,psib->pib", np.asarray(components), self.sides)
+        return vectors
 
 
 class PoleCurvature(NamedTuple):
@@ -74,6 +78,7 @@ class Limbs(Rows):
         root: Roots of the limbs, shape (P, 3, B).
         chord: Unit directions from the limbs' roots to effectors, (P, 3, B).
         side: Directions to which the limbs bend, shape (P, 3, B).
+        carried_side: As ``find_carried_side``, shape (P, 3, B).
         reach: Reaches of the limbs, shape (P, B).
     """
 
@@ -84,7 +89,13 @@ class Limbs(Rows):
     root: Array
     chord: Array
     side: Array
+    carried_side: Array
     reach: Array
+
+    @property
+    def roots(self) -> list[int]:
+        """The first bone of each limb."""
+        return [limb[0] for limb in self.bones]
 
     def take_effectors(self, flags: Sequence[bool] | None) -> Limbs:
         """Return the limbs of flagged effectors; None means all."""
@@ -98,6 +109,7 @@ class Limbs(Rows):
             self.root[rows],
             self.chord[rows],
             self.side[rows],
+            self.carried_side[rows],
             self.reach[rows],
         )
 
@@ -133,15 +145,18 @@ class Limbs(Rows):
         return replaced
 
 
-def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
+def compile_limbs(
+    topology: Topology, kinds: Sequence[JointKind], posed: Posed, hints: Array
+) -> Limbs:
     """Return the limbs of trees.
 
     Args:
         topology: Hierarchy of the bones.
+        kinds: Their joints.
         posed: Start poses of the bones.
         hints: Bend directions for straight limbs, zero for no hint, shape (n, 3, B).
     """
-    bones, effectors, starts = [], [], []
+    bones, effectors, starts, carried = [], [], [], []
     for effector, limb in enumerate(topology.limbs):
         tip = posed.tips[effector]
         if (norm(tip - posed.heads[limb[-1]]) <= MIN_LENGTH).all():
@@ -151,17 +166,40 @@ def compile_limbs(topology: Topology, posed: Posed, hints: Array) -> Limbs:
         if len(limb) > 1 and (norm(np.diff(points, axis=0)) > MIN_LENGTH).all():
             bones.append(limb)
             effectors.append(effector)
-            starts.append(compile_start_poses(points, hints[list(limb)].sum(axis=0)))
-    shape = len(starts), *posed.tips.shape[1:]
+            hint = hints[list(limb)].sum(axis=0)
+            starts.append(compile_start_poses(points, hint))
+            side = find_carried_side(kinds[limb[1]], posed.axes[limb[0]], hint, starts[-1].side)
+            carried.append(side)
+    shape, roots = (len(starts), *posed.tips.shape[1:]), [limb[0] for limb in bones]
     return Limbs(
         topology,
         tuple(bones),
         tuple(effectors),
-        np.reshape([posed.heads[limb[0]] for limb in bones], shape),
+        np.reshape(posed.heads[roots], shape),
         np.reshape([start.chord for start in starts], shape),
         np.reshape([start.side for start in starts], shape),
+        np.reshape(carried, shape),
         np.reshape([start.reach * start.unit for start in starts], (shape[0], shape[2])),
     )
+
+
+def find_carried_side(kind: JointKind, axes: Array, hint: Array, side: Array) -> Array:
+    """Return the directions that first bones carry to their limbs' sides, (3, B), in their axes.
+
+    They are zero if the second bone does not bend in one plane that the first bone carries.
+
+    Args:
+        kind: The joint of the second bone.
+        axes: Axes of the first bones, shape (3, 3, B).
+        hint: Bend directions (3, B). Limbs that are bent at rest have them from there: their start
+            pose may bend otherwise.
+        side: Directions to which the limbs bend, where there are no hints, shape (3, B).
+    """
+    if kind not in BENDING_IN_PLANE:
+        return np.zeros_like(side)
+    side = np.where(norm(hint) > MIN_LENGTH, hint, side)
+    carried: Array = np.einsum("ijb,jb->ib", arrays.invert(axes), side / norm(side))
+    return carried
 
 
 @dataclass(frozen=True)
@@ -186,14 +224,16 @@ class Poles(Rows):
 
     def measure(self, posed: Posed) -> Bulges:
         """Return the bulges of limbs from their chords."""
-        heads, limbs = posed.heads, self.limbs
-        root = heads[[limb[0] for limb in limbs.bones]]
+        heads, limbs, roots = posed.heads, self.limbs, self.limbs.roots
+        root = heads[roots]
         is_at_start = np.array_equal(root, limbs.root)
         chord, sides = self._start_frames if is_at_start else self._find_frames(root)
         offset = np.einsum("pn,nib->pib", limbs.middles, heads)
-        components = np.einsum("psib,pib->psb", sides, offset)
-        inverse_square = self._invert(dot(components, components))
-        return Bulges(root, chord, sides, offset, components, inverse_square)
+        carried = np.einsum("pijb,pjb->pib", posed.axes[roots], limbs.carried_side)
+        bulge, aside = (np.einsum("psib,pib->spb", sides, vector) for vector in (offset, carried))
+        components = (bulge[0], bulge[1]), (aside[0], aside[1])
+        facing = measure_facing(ARRAYS, *components, limbs.reach, norm(self.target - root))
+        return Bulges(root, chord, sides, offset, carried, facing)
 
     @cached_property
     def _start_frames(self) -> tuple[Array, Array]:
@@ -215,33 +255,22 @@ class Poles(Rows):
         side = side * self.sign
         return chord, np.stack((side, cross(chord, side)), axis=1)
 
-    def _invert(self, square: Array) -> Array:
-        """Return the inverses of squared lengths (P, B); zero for bulges without a side."""
-        has_side = square > (MIN_BULGE_SHARE * self.limbs.reach) ** 2
-        return np.where(has_side, 1.0 / np.where(has_side, square, 1.0), 0.0)
-
     def find_pole_errors(self, posed: Posed) -> Array:
         """Return the angles by which limbs are turned past their poles, radians, shape (P, B)."""
-        at = self.measure(posed)
-        return np.where(
-            at.inverse_square > 0.0, np.arctan2(at.components[:, 1], at.components[:, 0]), 0.0
-        )
-
-    def _find_component_slopes(self, at: Bulges) -> Array:
-        """Return the derivatives of outputs by the components of bulges, shape (P, 2, B)."""
-        slopes: Array = at.components[:, ::-1] * at.inverse_square[:, None] * _QUARTER_TURN
-        return slopes
+        errors: Array = self.measure(posed).facing.angle
+        return errors
 
     def find_curvature(self, posed: Posed) -> PoleCurvature:
-        """Return the second-order change of outputs, as if the roots did not move."""
+        """Return the second-order change of outputs, as if roots and first bones did not move."""
         at, shares = self.measure(posed), self.limbs.shares[1]
         levers = np.einsum("npm,mib->npib", shares, posed.heads)
-        slopes = np.einsum("psb,psib->pib", self._find_component_slopes(at), at.sides)
-        along, across = at.components.swapaxes(0, 1)
+        along, across = at.facing.along, at.facing.across
         mixed, squares = along * across, across * across - along * along
-        bends = np.array(((2.0 * mixed, squares), (squares, -2.0 * mixed))) * at.inverse_square**2
-        bends = np.einsum("stpb,psib,ptjb->pijb", bends, at.sides, at.sides)
-        return PoleCurvature(levers, slopes, bends)
+        bends = np.array(((2.0 * mixed, squares), (squares, -2.0 * mixed)))
+        bends = np.einsum(
+            "stpb,psib,ptjb->pijb", bends * at.facing.inverse_square**2, at.sides, at.sides
+        )
+        return PoleCurvature(levers, at.sum_sides(at.facing.by_bulge), bends)
 
     def face_poles(self, posed: Posed, turn: Array) -> Array:
         """Return turns (n, 4, B) with each limb turned as a whole toward its pole."""
@@ -262,28 +291,34 @@ class Poles(Rows):
         If the first bone floats, its row holds the derivatives by its position.
         """
         at, limbs, (fixed_shares, shares) = self.measure(posed), self.limbs, self.limbs.shares
-        by_components = self._find_component_slopes(at)
-        by_mean = np.einsum("psb,psib->pib", by_components, at.sides)
-        slopes = self._sum_slopes(posed, shares, by_mean)
+        by_mean, by_carried = map(at.sum_sides, (at.facing.by_bulge, at.facing.by_carried))
+        slopes = self._sum_slopes(posed, np.einsum("npm,mib->npib", shares, posed.heads), by_mean)
+        if by_carried.any():
+            carries = limbs.topology.turns_bone | np.eye(len(posed.heads), dtype=np.bool_)
+            carried = carries[:, limbs.roots, None, None] * at.carried
+            slopes += self._sum_slopes(posed, carried, by_carried)
         floats = limbs.topology.floats
         if fixed_shares.any() or floats:
             # A moving root changes the vectors to the pole and to the target, and so the chord.
             distance = np.maximum(norm(self.target - at.root), MIN_BULGE_SHARE * limbs.reach)
             to_pole = self.position - at.root
             aside = reject(to_pole, at.chord)
-            turned = (by_components * at.components[:, ::-1] * _QUARTER_TURN).sum(axis=1)
-            pole = cross(at.chord, aside) * (turned * self._invert(dot(aside, aside)))[:, None]
-            along, pole_along = (dot(v, at.chord) / distance for v in (at.offset, to_pole))
-            by_root = -along[:, None] * by_mean - (1.0 - pole_along)[:, None] * pole
-            slopes += self._sum_slopes(posed, fixed_shares, by_root)
+            square, has_side = dot(aside, aside), at.facing.inverse_square > 0.0
+            has_side &= square > (MIN_BULGE_SHARE * limbs.reach) ** 2
+            pole = cross(at.chord, aside) * ARRAYS.divide(has_side, square)[:, None]
+            vectors = at.offset, at.carried, to_pole
+            along, carried_along, pole_along = (dot(v, at.chord) / distance for v in vectors)
+            by_root = -along[:, None] * by_mean - carried_along[:, None] * by_carried
+            by_root -= (1.0 - pole_along)[:, None] * pole
+            levers = np.einsum("npm,mib->npib", fixed_shares, posed.heads)
+            slopes += self._sum_slopes(posed, levers, by_root)
             if floats:
                 slopes[0] = -by_root
         return slopes
 
     @staticmethod
-    def _sum_slopes(posed: Posed, shares: Array, slopes: Array) -> Array:
-        """Return derivatives by turns from those by moved points (P, 3, B) and their levers."""
-        levers = np.einsum("npm,mib->npib", shares, posed.heads)
+    def _sum_slopes(posed: Posed, levers: Array, slopes: Array) -> Array:
+        """Return derivatives by turns from those by the ends (P, 3, B) of levers (n, P, 3, B)."""
         pulled = np.einsum("nijb,pib->npjb", posed.frames, slopes)
         return cross(posed.express(levers), pulled)
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from ..algebra import matrices, quaternions
 from ..algebra.arithmetic import FLOATS, Arithmetic
-from ..algebra.quaternions import Quaternion
+from ..algebra.quaternions import Quaternion, rotate
 from ..algebra.vectors import ZERO, Vector, add, cross, dot, norm, scale, subtract, unit
 from ..kinematics import limit_edges, swing_twist
+from ..kinematics.bend_plane import measure_facing
 from ..kinematics.bones import FRAME_AXES, Bones, SweepPose, find_zero, pose_bones
 from ..kinematics.limit_edges import LEAST_LEAVING, LEAST_MOBILITY
 from ..kinematics.swing_twist import SwingTwist
@@ -25,25 +26,40 @@ Edges = tuple[tuple[int, ...], ...]
 class BendSide(NamedTuple):
     """The side of its chord that a chain should bend to, as in ``Poles``.
 
-    Unit vectors toward and across it, the square of the least bulge with a side, a radian's weight.
+    Unit vectors toward and across it, the direction to it that the first bone carries, in the axes
+    of that bone, the lengths of the chain and of its chord, and a radian's weight.
     """
 
     toward: Vector
     across: Vector
-    min_bulge_square: float
+    carried_side: Vector
+    reach: float
+    distance: float
     weight: float
 
-    def measure(self, points: Sequence[Vector]) -> tuple[float, Vector]:
-        """Return the weighted angle past the side, and its gradient by the mean inner joint."""
-        inner, share = points[1:-1], 1.0 / (len(points) - 2)
+    def measure(self, pose: SweepPose) -> tuple[float, SideSlope]:
+        """Return the weighted angle past the side, and its gradients."""
+        inner, share = pose.points[1:-1], 1.0 / (len(pose.points) - 2)
         x, y, z = (sum(coordinate) * share for coordinate in zip(*inner, strict=True))
-        along, aside = dot((x, y, z), self.toward), dot((x, y, z), self.across)
-        square = along * along + aside * aside
-        if square <= self.min_bulge_square:
-            return 0.0, ZERO
-        factor = self.weight / square
-        gradient = subtract(scale(self.across, along * factor), scale(self.toward, aside * factor))
-        return self.weight * math.atan2(aside, along), gradient
+        carried = rotate(pose.orientations[0], self.carried_side)
+        bulge = dot((x, y, z), self.toward), dot((x, y, z), self.across)
+        aside = dot(carried, self.toward), dot(carried, self.across)
+        facing = measure_facing(FLOATS, bulge, aside, self.reach, self.distance)
+        by_mean, by_carried = (
+            scale(add(scale(self.toward, along), scale(self.across, across)), self.weight)
+            for along, across in (facing.by_bulge, facing.by_carried)
+        )
+        return self.weight * facing.angle, SideSlope(by_mean, cross(carried, by_carried))
+
+
+class SideSlope(NamedTuple):
+    """The gradients of an angle past a side: by the mean inner joint, and by the root's turns."""
+
+    by_mean: Vector
+    by_turn: Vector
+
+
+NO_SLOPE = SideSlope(ZERO, ZERO)
 
 
 class TipTurn(NamedTuple):
@@ -82,27 +98,27 @@ class JointedBones(NamedTuple):
         """Return a state of bones with other aims as a state of these, without active edges."""
         return BonesState(state.pose, state.swing_twists, (), *self.measure(state.pose))
 
-    def measure(self, pose: SweepPose) -> tuple[tuple[float, ...], Vector]:
-        """Return the weighted errors of aims, and the gradient of the side, or zero."""
+    def measure(self, pose: SweepPose) -> tuple[tuple[float, ...], SideSlope]:
+        """Return the weighted errors of aims, and the gradients of the side, or zero."""
         tip = () if self.tip is None else self.tip.measure(pose.orientations[-1])
         if self.side is None:
-            return tip, ZERO
-        angle, slope = self.side.measure(pose.points)
+            return tip, NO_SLOPE
+        angle, slope = self.side.measure(pose)
         return (angle, *tip), slope
 
 
 class BonesState(NamedTuple):
     """The pose of bones, turns as swing and twist (None for free joints), and active edges.
 
-    Also the weighted angles past the aims: one of a side, three of a tip; and the gradient of the
-    angle past the side by the mean inner joint, or zero.
+    Also the weighted angles past the aims: one of a side, three of a tip; and the gradients of the
+    angle past the side, or zero.
     """
 
     pose: SweepPose
     swing_twists: tuple[SwingTwist | None, ...]
     active: Edges
     past_aims: tuple[float, ...]
-    side_slope: Vector
+    side_slope: SideSlope
 
     def find_error(self, target: Vector) -> float:
         """Return the norm of the distance from effector to target and the angles past the aims."""
@@ -225,15 +241,14 @@ def _find_gradients(bones: JointedBones, state: BonesState) -> list[tuple[Vector
 
 def _find_side_gradients(state: BonesState) -> list[Vector]:
     """Return the gradients of the angle past the side by turns of each joint, outside frames."""
-    points, slope = state.pose.points, state.side_slope
+    points, (by_mean, by_turn) = state.pose.points, state.side_slope
     count = len(points) - 1
-    if slope == ZERO:
-        return [ZERO] * count
-    slope, points_sum, gradients = scale(slope, 1.0 / (count - 1)), ZERO, []
+    slope, points_sum, gradients = scale(by_mean, 1.0 / (count - 1)), ZERO, []
     for later, point in enumerate(reversed(points[:-1])):
         # The sum of the vectors from this joint to the inner joints beyond it.
         gradients.append(cross(subtract(points_sum, scale(point, later)), slope))
         points_sum = add(points_sum, point)
+    gradients[-1] = add(gradients[-1], by_turn)
     return gradients[::-1]
 
 

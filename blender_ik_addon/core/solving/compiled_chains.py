@@ -14,7 +14,7 @@ from ..algebra.chains_first import chains_last
 from ..algebra.nested import take_rows
 from ..algebra.vectors import cross
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
-from ..kinematics.aims import Limbs, compile_limbs
+from ..kinematics.aims import Limbs, compile_limbs, find_carried_side
 from ..kinematics.kinematic_tree import (
     KinematicTree,
     bound_reaches,
@@ -127,9 +127,14 @@ class CompiledChains:
     def _compile_floats(self, starts: BendStarts) -> tuple[FloatChain, ...] | None:
         if not starts.runs:
             return None
-        tip_axes = self.start_posed.axes[-1]
+        axes, kinds, side = (
+            self.start_posed.axes,
+            self.tree.joints.kinds,
+            np.asarray(self.start.side),
+        )
+        carried = find_carried_side(kinds[min(1, len(kinds) - 1)], axes[0], self.hints[0], side)
         return compile_in_floats(
-            self.float_starts, self.tree, self.clamped_start, tip_axes, starts.runs[0]
+            self.float_starts, self.tree, self.clamped_start, axes[-1], carried, starts.runs[0]
         )
 
     @compile_once
@@ -216,7 +221,7 @@ class CompiledChains:
     @compile_once
     def limbs(self) -> Limbs:
         """The limbs that bend to poles."""
-        return compile_limbs(self.topology, self.start_posed, self.hints)
+        return compile_limbs(self.topology, self.tree.joints.kinds, self.start_posed, self.hints)
 
     @compile_once
     def bend_starts(self) -> BendStarts:

@@ -19,7 +19,6 @@ from ..algebra.chains_first import chains_last
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import ZERO, Vector, add, cross, norm, reject, scale, subtract
-from ..kinematics.aims import MIN_BULGE_SHARE
 from ..kinematics.bend_plane import plan_bend
 from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
@@ -63,7 +62,8 @@ class FloatChain(NamedTuple):
     """A chain with joints in floats: its start pose, bones, and their start state inside ranges.
 
     Also the start that it bends from, in the units of the bones, the rotations that joints count
-    from, and the rotation of the last bone in the start pose, which may be outside of ranges.
+    from, the rotation of the last bone in the start pose, which may be outside of ranges, and the
+    side of the first bone in its axes, as in ``Limbs``.
     """
 
     start: StartPose
@@ -73,6 +73,7 @@ class FloatChain(NamedTuple):
     zero: tuple[Quaternion, ...]
     tip_start: Quaternion
     can_swivel: bool
+    carried_side: Vector
 
 
 class WarmStart(NamedTuple):
@@ -109,6 +110,7 @@ def compile_in_floats(
     tree: KinematicTree,
     start_turns: Array,
     tip_axes: Array,
+    carried_sides: Array,
     run: BendStart,
 ) -> tuple[FloatChain, ...] | None:
     """Return chains one by one; None if the float solver does not support them."""
@@ -127,9 +129,12 @@ def compile_in_floats(
         )
         bones = JointedBones(chain, locks)
         state = newton_bones.clamp_state(bones, to_floats(start_turns, row))
-        zero, tip_start = (to_floats(turn, row) for turn in (joints.zero, tips))
+        zero, tip_start, side = (
+            to_floats(part, row) for part in (joints.zero, tips, carried_sides)
+        )
+        bend_start, can_swivel = run.alone(row), tree.can_swivel
         result.append(
-            FloatChain(start, bones, state, run.alone(row), zero, tip_start, tree.can_swivel)
+            FloatChain(start, bones, state, bend_start, zero, tip_start, can_swivel, side)
         )
     return tuple(result)
 
@@ -198,7 +203,7 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
         state, used = _sweep(chain, task, options.solver)
     elif is_off_target:
         state = _bend(chain, full_task)
-    side = None if task.pole is None else _find_side(start, task)
+    side = None if task.pole is None else _find_side(chain, task)
     aimed = chain.bones._replace(side=side, tip=tip)
     if has_aims := side is not None or tip is not None:
         state, used, needs_arrays = _aim(aimed, task, state, used, is_off_target=is_off_target)
@@ -220,7 +225,7 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
             return _Trial(warm_start, used, _Use.NOTHING if has_aims else _Use.WARM_START)
     if options.keeps_start:
         state = _keep_start(aimed, chain.start_state, state, task.target, accepted)
-    is_past_side = side is not None and abs(side.measure(state.pose.points)[0]) > SIDE_TOLERANCE
+    is_past_side = side is not None and abs(side.measure(state.pose)[0]) > SIDE_TOLERANCE
     use = _Use.WARM_START if is_past_side and chain.can_swivel else _Use.SOLUTION
     tip_gap = 0.0 if tip is None else norm(FLOATS, tip.measure(state.pose.orientations[-1]))
     return _Trial(state, used, use, is_too_far or is_beyond, shift, tip_gap)
@@ -290,11 +295,13 @@ def _iterate(
     return result.best[0], result.used
 
 
-def _find_side(start: StartPose, task: Task) -> BendSide:
+def _find_side(chain: FloatChain, task: Task) -> BendSide:
     """Return the side of the pole; angles past it are in radians."""
+    start = chain.start
     bend = plan_bend(FLOATS, start.chord, start.side, start.reach, task.target, task.pole)
     side = scale(bend.side, -1.0 if task.use_flip else 1.0)
-    return BendSide(side, cross(bend.chord, side), (MIN_BULGE_SHARE * start.reach) ** 2, 1.0)
+    lengths = start.reach, norm(FLOATS, task.target)
+    return BendSide(side, cross(bend.chord, side), chain.carried_side, *lengths, 1.0)
 
 
 def _find_tip_turn(chain: FloatChain, task: Task) -> TipTurn | None:

@@ -42,8 +42,6 @@ MIN_RESTART_GAIN = 0.01
 # more, and chains at their limits follow slow targets in visible steps; ten times less, and
 # iterations that creep along limits go on at each solve.
 MIN_MOVE_GAIN = 1e-5
-# Share of the reach from root to tip in chains that count as nearly straight.
-NEARLY_STRAIGHT = 0.98
 # Share of the error, and iterations: NEWTON takes off a tenth of the errors within a few
 # iterations, near full reach too. Of a hundred targets within reach one to three take longer.
 # Errors that fall more slowly are left to a few steps with the curvature of the effectors' paths.
@@ -217,19 +215,11 @@ class Run(Rows):
         return result.choose(steps > 0, state), used + steps
 
     def come_nearest(self, state: State, used: Counts, flags: Flags) -> tuple[State, Counts]:
-        """Bring flagged chains as near to their targets as they get; aims choose among such poses.
+        """Bring flagged chains as near to their targets as they get; aims choose among these poses.
 
-        In nearly straight chains poles have no say: weighed against the distance they form a flat
-        valley, in which a slightly moved target would lead anywhere.
+        Args and results are those of ``minimise_errors``.
         """
-        aims = self.aims if self.is_chain else None
-        if aims is not None and aims.poles is not None:
-            span = norm(state.posed.tips[0] - state.posed.heads[0])
-            is_straight = flags & (span >= NEARLY_STRAIGHT * self.tree.reach)
-            tips = None if aims.tips is None else replace(aims, poles=None)
-            state, used = self.minimise_errors(state, used, is_straight, tips)
-            flags = flags & ~is_straight
-        return self.minimise_errors(state, used, flags, aims)
+        return self.minimise_errors(state, used, flags, self.aims if self.is_chain else None)
 
     def aim(
         self, state: State, used: Counts, is_off_target: Flags | bool = True

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import bpy
 import numpy as np
 
+from ...core import IKError
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ..frames.bend_sides import find_sides
+from ...core.kinematics.aims import BENDING_IN_PLANE
+from ..frames.bend_sides import find_facing_sides, find_sides
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
 from ..frames.framing import build_frames_in_poses
 from ..planning.checks import check_channels, check_pose, check_scale, check_segments
+from ..planning.joints_of_chain import chain_joints
 from ..planning.known_skeletons import skeleton_of
 from ..reading import spaces
+from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import ChainPlan, check, plan_chain
 from ..reading.channels import Pose, matrices_of, read_pose
 from ..reading.spec import ChainSpec, NegativeScale
@@ -121,6 +126,9 @@ def placements(
         poles = carrier.find_poles(carrier.sides(bent_spec), angle, posed.joints, tips)
         natural_side = _rotated_across(chord, poles, sense * turned)
     side = find_sides(posed.joints[:, bends], natural_side)
+    if _bends_in_plane(armature_object, plan, spec):
+        carried = frames.natural_sides(posed)[:, 0]
+        side = find_facing_sides(posed.joints[:, bends], side, carried)
     target = np.tile(np.eye(4), (len(poses), 1, 1))
     target[:, :3, :3] = rotation.orientation(world[:, :3, :3] @ tips)
     target[:, :3, 3] = joints[:, -1]
@@ -138,6 +146,15 @@ def placements(
     soft = _soft_distances(world, posed.joints[:, bends], length)
     count = joints[:, bends].shape[1] - 1
     return Placement(target, pole, length, count, soft, angle, joints)
+
+
+def _bends_in_plane(armature_object: bpy.types.Object, plan: ChainPlan, spec: ChainSpec) -> bool:
+    """Return whether limits let the second bone bend in one plane only."""
+    joints = None
+    # Whoever places controls need not know that a joint cannot be used.
+    with suppress(IKError):
+        joints = chain_joints(read_joints(armature_object), plan, spec)
+    return joints is not None and len(joints.kinds) > 1 and joints.kinds[1] in BENDING_IN_PLANE
 
 
 class _SideCarrier(NamedTuple):

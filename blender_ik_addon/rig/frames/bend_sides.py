@@ -7,7 +7,7 @@ import numpy as np
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import ARRAYS, Array, Flags, Indices
 from ...core.algebra.vectors import MIN_LENGTH, smoothstep
-from ...core.kinematics.bend_plane import MIN_BULGE
+from ...core.kinematics.bend_plane import MIN_BULGE, measure_facing
 from ..reading.spaces import across
 from .batch_settings import BatchSettings
 from .chain_frames import ChainFrames
@@ -17,6 +17,9 @@ from .places import Places
 # Angles between two segments in radians: a limb counts as straight up to the first and as bent from
 # the second on. With ten times more, elbows that a body has moved aside would visibly go back.
 STRAIGHT_ANGLE, BENT_ANGLE = 0.03, 0.1
+
+# Turns of a side until it stays: each takes off a third of what is left, or more.
+FACING_TURNS = 60
 
 Bending = tuple[Array, Array]
 """Joints (b, n, 3) of the bending parts of chains; their sides if they were straight (b, 3)."""
@@ -92,6 +95,30 @@ def find_sides(joints: Array, natural: Array) -> Array:
     bulge = np.linalg.norm(offset, axis=1, keepdims=True)
     is_straight = bulge <= MIN_BULGE * reach
     return np.where(is_straight, natural, offset / np.where(is_straight, 1.0, bulge))
+
+
+def find_facing_sides(joints: Array, side: Array, carried: Array) -> Array:
+    """Return the sides (b, 3) whose poles keep limbs that bend in a plane as they are.
+
+    Nearly straight limbs face their poles with their first bones, as ``measure_facing`` tells.
+
+    Args:
+        joints: Joints of the bending part, shape (b, n, 3).
+        side: Sides that the limbs bend to, unit vectors (b, 3).
+        carried: Sides that their first bones carry, unit vectors (b, 3).
+    """
+    points = joints - joints[:, :1]
+    reach = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1)
+    distance = np.linalg.norm(points[:, -1], axis=1)
+    chord = points[:, -1] / np.maximum(distance, MIN_LENGTH * reach)[:, None]
+    inner = points[:, 1:-1].mean(axis=1)
+    for _ in range(FACING_TURNS):
+        frame = np.stack((side, np.cross(chord, side)))
+        bulge, aside = (np.einsum("sbi,bi->sb", frame, vector) for vector in (inner, carried))
+        components = (bulge[0], bulge[1]), (aside[0], aside[1])
+        angle = measure_facing(ARRAYS, *components, reach, distance).angle[:, None]
+        side = np.cos(angle) * frame[0] + np.sin(angle) * frame[1]
+    return side
 
 
 def bend_to_side(first: Array, second: Array, side: Array) -> tuple[Array, Array] | None:

@@ -125,6 +125,25 @@ def test_feet_or_sides_tell_where_a_body_faces_whatever_is_up(has_feet, turn):
     assert_bends_as_bodies_do(ob)
 
 
+@pytest.mark.parametrize("share", [0.97, 0.99, 1.0, 1.2])
+def test_a_pole_for_a_limited_arm_near_full_reach_turns_nothing(rigify, share):
+    """What is left of a bend beside the elbow's axis points to another side than the elbow."""
+    ob = add_rig("human")
+    press(setup, kinds={"ARM"}, control="EMPTY", use_limits=True)
+    chain = ob.chain_ik.chains["Arm.L"]
+    ob.chain_ik.active_index = list(ob.chain_ik.chains).index(chain)
+    root = np.array(ob.pose.bones["upper_arm.L"].head)
+    toward = unit(rigs.tail(ob, "forearm.L") - root) + (0.0, -0.5, 0.3)
+    length = sum(ob.data.bones[f"{name}.L"].length for name in ("upper_arm", "forearm"))
+    place = Vector(root + share * length * unit(toward))
+    matrix = chain.target.matrix_world.copy()
+    matrix.translation = ob.matrix_world @ place
+    rigs.change(chain.target, matrix_world=matrix)
+    # Held back by limits, the bones are where they are to a ten-thousandth.
+    with unmoved(ob, 1e-4):
+        press(bpy.ops.pose.chain_ik_pole_add, control="EMPTY")
+
+
 @pytest.mark.parametrize(
     ("control", "way"), [("Torso", (0.0, 0.0, -0.2)), ("Arm Target.L", (-0.5, -0.3, -1.1))]
 )
