@@ -291,6 +291,11 @@ def write_evaluated_pose(
     write_rotation(armature_object, plan.written, modes, channels)
 
 
+def bones_in_words(count: int) -> Message:
+    """Return a number of bones, in words."""
+    return Message("1 bone") if count == 1 else Message("{value} bones", value=count)
+
+
 def change_in_words(gaps: Array, length: float, frames: Sequence[float], unit: LengthUnit) -> str:
     """Return how joints of a chain have moved, in words; empty if they have not.
 
@@ -301,20 +306,19 @@ def change_in_words(gaps: Array, length: float, frames: Sequence[float], unit: L
     if np.max(farthest) <= UNMOVED_SHARE * length:
         return ""
     most, tip = (length_in_words(float(np.max(lengths)), unit) for lengths in (farthest, tips))
-    bones = (
-        Message("{value} bones", value=gaps.shape[1] - 1)
-        if gaps.shape[1] > 2
-        else Message("1 bone")
+    bones = bones_in_words(gaps.shape[1] - 1)
+    is_tip_same = np.max(tips) <= UNMOVED_SHARE * length
+    text = (
+        "({bones}): the tip is the same, but the bends differ: joints are up to {most} apart."
+        if is_tip_same
+        else "({bones}): the tip is {tip} off, joints are up to {most} apart."
     )
-    text = "({bones}): the tip is {tip} off, joints are up to {most} apart."
-    if np.max(tips) <= UNMOVED_SHARE * length:
-        text = (
-            "({bones}): the tip is the same, but the bends differ: joints are up to {most} apart."
-        )
     change = Message(text, bones=bones, tip=tip, most=most)
     if len(frames) == 1:
         return change
-    frame = f"{frames[int(np.argmax(farthest))]:g}"
-    return joined(
-        " ", (change, Message("The difference is largest at frame {frames}.", frames=frame))
-    )
+    worst, worst_of_tip = (f"{frames[int(np.argmax(gap))]:g}" for gap in (farthest, tips))
+    where = Message("The difference is largest at frame {frames}.", frames=worst)
+    if not is_tip_same and worst_of_tip != worst:
+        text = "The tip is farthest off at frame {tip}, a joint at frame {frames}."
+        where = Message(text, tip=worst_of_tip, frames=worst)
+    return joined(" ", (change, where))

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.rig.keying import keyed_frames
+from blender_ik_addon.rig.tools.converting import change_in_words
+from blender_ik_addon.rig.tools.lengths import LengthUnit
 from tests.blender.keying.converted_rigs import (
     CHAIN,
     CLOSE,
@@ -281,6 +283,20 @@ def test_the_worst_difference_of_all_keyed_frames_is_told_last_with_its_frame(di
     assert lines[-1].startswith("Warning: Chain 'Tail' (4 bones): ")
     assert float(most) == pytest.approx(gaps.max(), rel=0.06)
     assert float(frame) == frames[int(gaps.argmax())]
+
+
+def test_tip_and_joints_that_differ_most_at_other_frames_are_told_with_both():
+    gaps = np.array([[0.0, 0.0, 0.0], [0.0, 0.1, 0.2], [0.0, 0.4, 0.0]])
+    change = change_in_words(gaps, 2.0, (1.0, 10.0, 24.5), LengthUnit())
+    assert change == (
+        "(2 bones): the tip is 20 cm off, joints are up to 40 cm apart. The tip is farthest off"
+        " at frame 10, a joint at frame 24.5."
+    )
+    gaps[1, 2] = 0.0
+    assert "tip is the same" in change_in_words(gaps, 2.0, (1.0, 10.0, 24.5), LengthUnit())
+    gaps[2, 2] = 0.3
+    change = change_in_words(gaps, 2.0, (1.0, 10.0, 24.5), LengthUnit())
+    assert change.endswith("The difference is largest at frame 24.5.")
 
 
 def test_keys_of_what_moves_the_target_count_and_those_of_other_things_do_not():
