@@ -49,12 +49,14 @@ class Conversion:
         problems: One sentence for each source that could not be converted.
         remarks: One sentence for each thing that differs from before.
         readers: Names of data with drivers that read removed constraints or chains.
+        unlocked: Names of bones whose rotations were locked.
     """
 
     count: int = 0
     problems: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     readers: set[str] = field(default_factory=set)
+    unlocked: set[str] = field(default_factory=set)
 
 
 class _UnchangedRig:
@@ -234,6 +236,7 @@ def _convert_all(
             problem = Message("{whose}: {error}", whose=whose, error=error.message)
             conversion.problems.append(problem)
     conversion.count = len(names)
+    _report_rig(conversion)
     _set_tree_solvers(chains_of(armature_object), count)
     if names:
         armature_object.update_tag()
@@ -255,11 +258,13 @@ def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) 
     index = len(owner.chain_ik.chains)
     chain = rig.chain(spec, index)
     plan = chain.plan
+    locked = converting.padlocked_bones(owner, plan, rig.pose)
     moving = converting.moving_to_chain(owner, bone, name, index)
     angle_change = pole_angles.UNCHANGED
     if spec.pole is not None:
         angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(chain))
         angle_change = pole_angles.change_of(angle_of, spec.pole_angle)
+    conversion.unlocked.update(converting.unlock_rotations(locked))
     if rig.keeps_shown_pose(spec, plan, constraint, moving):
         converting.write_evaluated_pose(owner, rig.evaluated, rig.pose, plan)
     bending = len(plan.segments) - plan.bends_without_tip
@@ -353,6 +358,14 @@ def _set_tree_solvers(chains: Sequence[ChainGroup], first: int) -> None:
         drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
         if any(other != settings and not other.mute for other, _ in drivers):
             settings.solver = "NEWTON"
+
+
+def _report_rig(conversion: Conversion) -> None:
+    """Add the remarks on bones and actions, each once for all converted sources."""
+    if conversion.unlocked:
+        bones = converting.bones_in_words(len(conversion.unlocked))
+        text = "Unlocked the rotation of {bones}, because chains do not turn locked bones."
+        conversion.remarks.append(Message(text, bones=bones))
 
 
 def _report_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from ...core.model.message import Message, joined
 from ..keying.setting_moves import SettingMove
 from ..live.writer import write_rotation
 from ..planning.order import PlannedChain
+from ..reading.animation import animated_paths, bone_of_path
 from ..reading.bone_joints import has_joint
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import QUATERNION, Pose, converted
@@ -270,6 +271,42 @@ def moving_to_constraint(
 def _items(items: str, index: int, name: str) -> tuple[str, ...]:
     """Return the data paths to an item by index and by name."""
     return f"{items}[{index}]", f'{items}["{bpy.utils.escape_identifier(name)}"]'
+
+
+def padlocked_bones(
+    armature_object: bpy.types.Object, plan: ChainPlan, pose: Pose
+) -> list[bpy.types.PoseBone]:
+    """Return the bones of a chain with locked rotations, which chains obey and constraints do not.
+
+    Raises:
+        RigError: If any cannot be unlocked here.
+    """
+    paths = [bone_of_path(path) for path, _ in animated_paths(armature_object)]
+    animated = {path[0] for path in paths if path and path[1].startswith("lock_rotation")}
+    if found := next(filter(animated.__contains__, plan.names), None):
+        raise RigError(
+            "The rotation locks of bone '{bone}' are animated, and chains obey them: delete their"
+            " keys or drivers first.",
+            bone=found,
+        )
+    locked = plan.written[pose.locks[plan.written].any(axis=1)]
+    bones = [armature_object.pose.bones[plan.skeleton.names[row]] for row in locked]
+    # Blender 4.2 does not save the padlocks of overrides.
+    is_override, lock = armature_object.override_library is not None, "lock_rotation"
+    if is_override and not all(bone.is_property_overridable_library(lock) for bone in bones):
+        raise RigError(
+            "The rotation of bone '{bone}' is locked in the library, and chains cannot turn it:"
+            " unlock it there first.",
+            bone=bones[0].name,
+        )
+    return bones
+
+
+def unlock_rotations(bones: Sequence[Any]) -> list[str]:
+    """Unlock the rotations of pose bones, and return their names."""
+    for bone in bones:
+        bone.lock_rotation, bone.lock_rotation_w = (False, False, False), False
+    return [bone.name for bone in bones]
 
 
 def write_evaluated_pose(

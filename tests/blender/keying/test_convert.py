@@ -99,6 +99,24 @@ def test_where_the_constraint_stops_short_the_tip_is_told_as_well(capfd):
     assert "Warning: Chain 'Leg' (3 bones): the tip is 1.5 m off, joints are up to 1.5 m" in text
 
 
+@pytest.mark.parametrize("uses_4d_locks", [False, True])
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "ZXY"])
+def test_locked_rotations_that_the_constraint_turned_are_unlocked(mode, uses_4d_locks, capfd):
+    limb = Limb(3, use_pole=False)
+    above = limb.ob.pose.bones[limb.bones[0]].parent
+    for bone in (above, *(limb.ob.pose.bones[name] for name in limb.bones)):
+        rigs.change(bone, rotation_mode=mode, lock_rotation=(True,) * 3, lock_rotation_w=True)
+        rigs.change(bone, lock_rotations_4d=uses_4d_locks)
+    limb.constrain()
+    before = limb.joints()
+    to_chains(limb.ob)
+    assert "Warning: Unlocked the rotation of 2 bones, because" in capfd.readouterr().out
+    assert limb.max_gap(before) <= CLOSE
+    rigs.change(limb.target, location=rigs.head(limb.ob, limb.bones[0]) + 0.3 * limb.length)
+    assert scaled_rigs.miss(limb.ob, limb.bones, limb.target) <= CLOSE
+    assert all(above.lock_rotation), "a bone that the chain does not turn was unlocked"
+
+
 def test_a_muted_constraint_gives_its_chain_the_pole_angle_without_being_solved():
     limb = Limb(2)
     limb.constrain()

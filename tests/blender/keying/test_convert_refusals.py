@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.kept.test_overrides import make_override, write_library
+from tests.blender.kept.test_overrides import make_override, overridden, write_library
 from tests.blender.keying.converted_rigs import (
     CONSTRAINT,
     Limb,
@@ -56,6 +56,10 @@ def set_up(**settings: object) -> Callable[[Limb], object]:
 def key(limb: Limb, **values: object) -> None:
     for name, value in values.items():
         rigs.key(limb.ob, f"{CONSTRAINT}.{name}", {1: value})
+
+
+def animate_padlock(limb: Limb) -> None:
+    rigs.key(limb.ob, 'pose.bones["Bone.0"].lock_rotation', {1: (True, True, True)})
 
 
 def modify_eye(limb: Limb) -> None:
@@ -109,6 +113,11 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
     "own bone": (
         lambda limb: follow(limb, limb.ob, "Bone.1"),
         "This chain moves its own target bone 'Bone.1': choose a bone outside the chain.",
+    ),
+    "animated padlocks": (
+        animate_padlock,
+        "The rotation locks of bone 'Bone.0' are animated, and chains obey them: delete their keys"
+        " or drivers first.",
     ),
     "keys of what is lost": (
         lambda limb: key(limb, use_stretch=True),
@@ -286,3 +295,25 @@ def test_in_an_override_what_the_library_gives_stays_and_what_was_added_here_goe
     to_constraints(ob, use_all=False)
     assert [item.name for item in ik_constraints(ob)] == ["Given", "Added"]
     assert ob.chain_ik.chains.keys() == ["Left"]
+
+
+def test_in_an_override_locked_bones_are_unlocked_if_blender_saves_that(tmp_path):
+    library = tmp_path / "library.blend"
+    write_library(library)
+    bpy.ops.wm.open_mainfile(filepath=str(library))
+    bpy.data.objects["Rig"].pose.bones["Tail.1"].lock_rotation = (True, True, True)
+    bpy.ops.wm.save_mainfile()
+    ob = make_override(library)
+    constrain(ob, "Tail.2", rigs.make_empty("Here", (4.6, 0.5, 1.2)), chain_count=3)
+    rigs.updated()
+    select_bones(ob, ["Tail.2"])
+    if not ob.pose.bones["Tail.1"].is_property_overridable_library("lock_rotation"):
+        assert refusal(convert) == (
+            "Constraint 'IK' of 'Tail.2': The rotation of bone 'Tail.1' is locked in the library,"
+            " and chains cannot turn it: unlock it there first."
+        )
+        return
+    to_chains(ob, "Tail.2")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    assert not any(overridden().pose.bones["Tail.1"].lock_rotation)
