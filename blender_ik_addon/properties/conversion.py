@@ -25,7 +25,7 @@ from ..rig.planning.start_channels import start_channels
 from ..rig.reading.animation import animated_bones
 from ..rig.reading.chain_plan import ChainPlan, check, plan_chain, plan_or_none, shown_joints
 from ..rig.reading.channels import read_pose
-from ..rig.reading.refusals import RigError
+from ..rig.reading.refusals import RigError, listed
 from ..rig.reading.spec import ChainSpec
 from ..rig.reading.world import uids_in
 from ..rig.tools import converting, pole_angles
@@ -50,6 +50,7 @@ class Conversion:
         remarks: One sentence for each thing that differs from before.
         readers: Names of data with drivers that read removed constraints or chains.
         unlocked: Names of bones whose rotations were locked.
+        actions_left: Names of actions with keys that were not converted.
     """
 
     count: int = 0
@@ -57,6 +58,7 @@ class Conversion:
     remarks: list[str] = field(default_factory=list)
     readers: set[str] = field(default_factory=set)
     unlocked: set[str] = field(default_factory=set)
+    actions_left: set[str] = field(default_factory=set)
 
 
 class _UnchangedRig:
@@ -287,6 +289,7 @@ def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) 
                 name_of_chain=name_of_chain,
             )
         )
+    conversion.actions_left.update(moving.actions_left())
     conversion.readers.update(moving.carry_out({"pole_angle": angle_change}))
     constraints = owner.pose.bones[bone].constraints
     constraints.remove(constraints[name])
@@ -331,6 +334,7 @@ def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> st
     _report_lost(
         conversion, spec.name, Message("the constraint"), converting.lost_of_chain(settings)
     )
+    conversion.actions_left.update(moving.actions_left())
     conversion.readers.update(moving.carry_out({"pole_angle": angle_change}))
     conversion.readers.update(remove_chain(chains[index], keep_pose=keep_pose))
     return spec.name
@@ -366,6 +370,13 @@ def _report_rig(conversion: Conversion) -> None:
         bones = converting.bones_in_words(len(conversion.unlocked))
         text = "Unlocked the rotation of {bones}, because chains do not turn locked bones."
         conversion.remarks.append(Message(text, bones=bones))
+    if conversion.actions_left:
+        names = listed([f"'{name}'" for name in sorted(conversion.actions_left)])
+        text = (
+            "Actions that the armature does not use were not converted: {names}. Undo this, add"
+            " them to muted NLA tracks, and convert again."
+        )
+        conversion.remarks.append(Message(text, names=names))
 
 
 def _report_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:

@@ -70,6 +70,21 @@ class PathRewrite:
             holder.remove(item)
         return sorted(self._readers)
 
+    def actions_left(self) -> list[str]:
+        """Return the names of actions with keys of the items that no object holds.
+
+        Before ``carry_out``: their keys stay as they are.
+        """
+        held = {_identity(*pair) for owner in bpy.data.objects for pair in held_actions(owner)}
+        return [
+            action.name
+            for action in bpy.data.actions
+            for slot in getattr(action, "slots", (None,))
+            if _identity(action, slot) not in held
+            for bag in bags_of_action(action, slot)
+            if any(self.after(curve.data_path) != curve.data_path for curve in bag.fcurves)
+        ]
+
     def _add(self, holder: Any, items: Sequence[Any] | None = None) -> list[str]:
         """Add the items of a holder whose paths change, and return their former paths."""
         changed = []

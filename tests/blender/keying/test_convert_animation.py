@@ -29,7 +29,7 @@ from tests.blender.keying.converted_rigs import (
     two_limbs,
 )
 from tests.blender.setups import rigs
-from tests.blender.setups.keyed_limbs import keyed, read_by, source_of, strip_of
+from tests.blender.setups.keyed_limbs import assign_action, keyed, read_by, source_of, strip_of
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
 
@@ -242,6 +242,39 @@ def test_keys_left_for_a_chain_that_is_gone_are_told(capfd):
     to_chains(limb.ob)
     text = "Keys or drivers of a removed chain animate chain 'Arm': delete those"
     assert text in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+@pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
+def test_actions_that_the_armature_does_not_use_are_told_and_converted_from_muted_tracks(
+    direction, is_held, capfd
+):
+    limb = Limb(3)
+    paths = ['pose.bones["Bone.1"].constraints["Arm"].influence', f"{CHAIN}.influence"]
+    if direction == "TO_CHAINS":
+        limb.constrain(name="Arm")
+    else:
+        limb.add_chain(name="Arm")
+        paths.reverse()
+    rigs.key(limb.ob, paths[0], {1: 1.0, 20: 0.5})
+    data = limb.ob.animation_data
+    walk, run = data.action.copy(), data.action.copy()
+    walk.name, run.name = "Walk", "Run"
+    assign_action(rigs.make_empty("Other"), run)
+    if is_held:
+        track = data.nla_tracks.new()
+        track.mute = True
+        track.strips.new("Walk", 100, walk)
+    select_bones(limb.ob, [limb.bones[-1]])
+    press(convert, direction=direction)
+    text = (
+        "Warning: Actions that the armature does not use were not converted: 'Walk'. Undo this, add"
+        " them to muted NLA tracks, and convert again."
+    )
+    assert (text in capfd.readouterr().out) != is_held
+    assert [curve.data_path for curve in rigs.curves_of(limb.ob)] == [paths[1]]
+    assign_action(limb.ob, walk)
+    assert [curve.data_path for curve in rigs.curves_of(limb.ob)] == [paths[is_held]]
 
 
 DIFFERENCE = re.compile(
