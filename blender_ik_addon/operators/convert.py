@@ -8,8 +8,10 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ..core.model.message import Message
+from ..properties.chain_lists import activate_chain_of
 from ..properties.chains import active_armature, active_chain, chain_key
 from ..properties.conversion import Conversion, to_chains, to_constraints
+from ..rig.reading.spec import Anchor
 from . import selection
 from .base import SKIP_SAVE, ChainOperator
 
@@ -49,6 +51,9 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         if is_to_chains:
             bones = None if self.use_all else selection.selected_bones(context, owner)
             done = to_chains(depsgraph, owner, bones)
+            bone = context.active_pose_bone
+            if bone is not None and bone.id_data == owner:
+                activate_chain_of(owner, Anchor(owner, bone.name))
         else:
             indices = None if self.use_all else self._selected(context, owner)
             done = to_constraints(depsgraph, owner, indices)

@@ -19,6 +19,7 @@ from tests.blender.keying.converted_rigs import (
     settings_of,
     to_chains,
     to_constraints,
+    two_limbs,
 )
 from tests.blender.setups import rigs, scaled_rigs
 from tests.blender.setups.selecting import press, select_bones
@@ -254,6 +255,13 @@ def test_there_and_back_a_constraint_has_the_same_settings_again(settings, use_p
         assert rigs.rotations(limb.ob) == turned
         assert ("Warning" in capfd.readouterr().out) == ("use_rotation" in settings)
     assert not limb.ob.chain_ik.chains
+
+
+def test_the_chain_of_the_active_bone_is_the_active_chain_afterwards():
+    ob = two_limbs()
+    to_chains(ob)
+    assert bpy.context.active_pose_bone.name == "Left.0"
+    assert ob.chain_ik.chains[ob.chain_ik.active_index].name == "Left"
 
 
 def test_what_has_no_counterpart_is_told_by_name(capfd):
