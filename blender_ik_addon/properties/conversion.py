@@ -314,7 +314,8 @@ def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> st
     converting.check_chain(plan, spec, owner.pose.bones)
     _check_carries_no_body(settings, plan)
     bone = owner.pose.bones[spec.bone]
-    name = free_name(bone.constraints.keys(), spec.name)
+    name = converting.name_of_constraint(spec.name, spec.bone)
+    name = free_name(bone.constraints.keys(), name)
     moving = converting.moving_to_constraint(owner, index, bone.name, name)
     angle_change = pole_angles.UNCHANGED
     if spec.pole is not None:

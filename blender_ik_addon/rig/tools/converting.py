@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,9 @@ _NAMES_IN_CONSTRAINTS = {
 } | {"enabled": "mute"}
 _NAMES_IN_CHAINS = {name: name for name in _NAMES_IN_CONSTRAINTS.values()}
 
+# The name that Blender gives to new constraints; from the second one of a bone on with a number.
+_DEFAULT_NAME = "IK"
+
 MOST_BONES_OF_CONSTRAINT = 255
 # The minimum weight of constraints: 0.01 is a little less in float32.
 MIN_WEIGHT = 0.01 - 1e-6
@@ -61,6 +65,7 @@ def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) 
 
     Without Use Tail, a constraint brings the parent's tail to the target and turns the parent. So
     the chain ends at the parent if that tail is not at the bone's head or the parent is turned.
+    Constraints with Blender's default name give their chain the name of its bone.
     """
     use_tail, tip = constraint.use_tail, skeleton.index[bone]
     parent = int(skeleton.parents[tip])
@@ -69,8 +74,9 @@ def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) 
         if not is_on_tail or constraint.use_rotation:
             use_tail, bone = True, skeleton.names[parent]
     pole = constraint.pole_target
+    has_default_name = re.fullmatch(rf"{_DEFAULT_NAME}(\.\d+)?", constraint.name)
     return ChainSpec(
-        name=constraint.name,
+        name=bone if has_default_name else constraint.name,
         bone=bone,
         chain_count=constraint.chain_count,
         use_tail=use_tail,
@@ -80,6 +86,11 @@ def spec_of_constraint(skeleton: Skeleton, bone: str, constraint: IKConstraint) 
         pole_angle=constraint.pole_angle,
         influence=constraint.influence,
     )
+
+
+def name_of_constraint(chain: str, bone: str) -> str:
+    """Return the name of a chain's constraint, from the names of the chain and its bone."""
+    return _DEFAULT_NAME if chain == bone else chain
 
 
 def check_solver(armature_object: bpy.types.Object) -> None:
