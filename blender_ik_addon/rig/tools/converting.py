@@ -124,9 +124,7 @@ def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None
         if goal is None:
             continue
         if goal.type == "ARMATURE" and not part:
-            raise RigError(
-                "It has no bone of '{name}' to follow: choose one first.", name=goal.name
-            )
+            raise RigError("No bone of '{name}' is set: choose the bone to follow.", name=goal.name)
         if goal.type != "ARMATURE" and part:
             raise RigError(
                 "Chains cannot follow the vertex group '{part}' of '{name}': follow an empty with a"

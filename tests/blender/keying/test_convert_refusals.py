@@ -103,7 +103,7 @@ CONSTRAINTS: dict[str, tuple[Callable[[Limb], object], str]] = {
     ),
     "armature without bone": (
         lambda limb: setattr(limb.constraint, "target", rigs.make_rig(name="Other")),
-        "It has no bone of 'Other' to follow: choose one first.",
+        "No bone of 'Other' is set: choose the bone to follow.",
     ),
     "no target": (
         set_up(target=None),
