@@ -11,6 +11,7 @@ from ..core.model.message import Message
 from ..properties.chain_lists import activate_chain_of
 from ..properties.chains import active_armature, active_chain, chain_key
 from ..properties.conversion import Conversion, to_chains, to_constraints
+from ..rig.reading.refusals import listed
 from ..rig.reading.spec import Anchor
 from . import selection
 from .base import SKIP_SAVE, ChainOperator
@@ -67,12 +68,17 @@ class POSE_OT_chain_ik_convert(ChainOperator):
         return [] if active is None else [chain_key(active)[1]]
 
     def _report(self, done: Conversion, *, is_to_chains: bool) -> set[str]:
-        if not done.count:
+        if not (done.count or done.rekeyed):
             for problem in done.problems or [self._no_work_text(is_to_chains=is_to_chains)]:
                 self.refuse(problem)
             return {"CANCELLED"}
         # The status bar shows the last report, so a change of the pose comes last.
-        self.tell(_converted_in_words(done.count, is_to_chains=is_to_chains))
+        if done.count:
+            self.tell(_converted_in_words(done.count, is_to_chains=is_to_chains))
+        if done.rekeyed:
+            names = listed([f"'{name}'" for name in done.rekeyed])
+            text = "Keys of constraints that the library has replaced now animate {names}"
+            self.tell(text, names=names)
         self.warn_of_readers(done.readers)
         for problem in (*done.problems, *done.remarks):
             self.warn(problem)

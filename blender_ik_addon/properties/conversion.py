@@ -51,6 +51,7 @@ class Conversion:
         readers: Names of data with drivers that read removed constraints or chains.
         unlocked: Names of bones whose rotations were locked.
         actions_left: Names of actions with keys that were not converted.
+        rekeyed: Names of chains that keys of constraints which the library removed now animate.
     """
 
     count: int = 0
@@ -59,6 +60,11 @@ class Conversion:
     readers: set[str] = field(default_factory=set)
     unlocked: set[str] = field(default_factory=set)
     actions_left: set[str] = field(default_factory=set)
+    rekeyed: list[str] = field(default_factory=list)
+
+    def note_problem(self, whose: str, error: IKError) -> None:
+        """Add the sentence of a source that could not be converted."""
+        self.problems.append(Message("{whose}: {error}", whose=whose, error=error.message))
 
 
 class _UnchangedRig:
@@ -180,6 +186,8 @@ def to_chains(
         return converting.spec_of_constraint(skeleton, bone, bones_of[bone].constraints[name])
 
     conversion = _convert_all(depsgraph, armature_object, sources, spec_of, _to_chain)
+    if armature_object.override_library is not None:
+        _move_keys_from_library(conversion, armature_object, bones)
     if conversion.count and not depsgraph.scene.chain_ik.use_live:
         conversion.remarks.append("Live is off, so chains stand still: switch it on.")
     return conversion
@@ -235,8 +243,7 @@ def _convert_all(
         try:
             names[key] = convert(rig, conversion, *key)
         except IKError as error:
-            problem = Message("{whose}: {error}", whose=whose, error=error.message)
-            conversion.problems.append(problem)
+            conversion.note_problem(whose, error)
     conversion.count = len(names)
     _report_rig(conversion)
     _set_tree_solvers(chains_of(armature_object), count)
@@ -296,6 +303,21 @@ def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) 
     return name_of_chain
 
 
+def _move_keys_from_library(
+    conversion: Conversion, owner: bpy.types.Object, bones: Collection[str] | None
+) -> None:
+    """Move keys of constraints that the library of an override has replaced by chains."""
+    for index, settings in enumerate(chains_of(owner)):
+        try:
+            moving = converting.moving_from_library(owner, index, bones)
+        except IKError as error:
+            conversion.note_problem(Message("Chain '{name}'", name=settings.name), error)
+            continue
+        if any(map(moving.animates, ("influence", "mute", "enabled", "weight", "orient_weight"))):
+            conversion.rekeyed.append(settings.name)
+        moving.carry_out()
+
+
 def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> str:
     """Convert one chain; return its name.
 
@@ -304,7 +326,7 @@ def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> st
     """
     owner, chains = rig.owner, rig.owner.chain_ik.chains
     if has_linked(owner, chains, [index]):
-        raise RigError("It comes from a library and cannot be removed here: mute it instead.")
+        raise RigError("This chain comes from a library: convert it there.")
     # This raises if keys cannot follow.
     Renumbering(owner, indices_without(len(chains), index))
     settings = chains[index]

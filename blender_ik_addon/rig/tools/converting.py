@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import bpy
@@ -105,7 +105,10 @@ def check_solver(armature_object: bpy.types.Object) -> None:
 def check_constraint(bone: bpy.types.PoseBone, constraint: IKConstraint) -> None:
     """Raise a ``RigError`` if a chain cannot do what a constraint does."""
     if constraint.is_override_data or _is_in_library(bone, constraint.name):
-        raise RigError("It comes from a library and cannot be removed here: mute it instead.")
+        raise RigError(
+            "This constraint comes from a library: convert it there first, and then here again to"
+            " move the keys of this file."
+        )
     if constraint.ik_type != "COPY_POSE":
         raise RigError("Chains have no Distance mode: set IK Type to Copy Pose first.")
     if not constraint.use_location:
@@ -258,6 +261,40 @@ def moving_to_chain(
     ]
     after = f"chain_ik.chains[{index}]"
     return SettingMove(armature_object, before, after, _NAMES_IN_CONSTRAINTS, ("enabled",))
+
+
+def moving_from_library(
+    armature_object: bpy.types.Object, index: int, bones: Collection[str] | None
+) -> SettingMove:
+    """Return the changes that move keys of a constraint which the library replaced by a chain.
+
+    Keys of the pole angle stay: the angle of the constraint counted from elsewhere.
+
+    Args:
+        armature_object: The original object, a library override.
+        index: Index of the chain.
+        bones: Names of the bones that had the constraint; None for all.
+
+    Raises:
+        RigError: If they cannot be moved.
+    """
+    chain = armature_object.chain_ik.chains[index]
+    tip = armature_object.pose.bones.get(chain.bone)
+    # A chain has a number where constraints of several bones have the same name.
+    stem = re.sub(r"\.\d{3,}$", "", chain.name)
+    names = {name_of_constraint(name, chain.bone) for name in (chain.name, stem)}
+    # Without Use Tail, a child of the tip had the constraint, unless it has a chain of its own.
+    others = {other.bone for other in armature_object.chain_ik.chains}
+    ends = [tip, *(child for child in tip.children if child.name not in others)] if tip else []
+    before = [
+        _items(f"{end.path_from_id()}.constraints", 0, name)[1]
+        for end in ends
+        for name in names.difference(end.constraints.keys())
+        if bones is None or end.name in bones
+    ]
+    settings = {old: new for old, new in _NAMES_IN_CONSTRAINTS.items() if old != "pole_angle"}
+    after = f"chain_ik.chains[{index}]"
+    return SettingMove(armature_object, before, after, settings, ("enabled",), stuck=())
 
 
 def moving_to_constraint(

@@ -1,6 +1,7 @@
 """Chains and constraints without a counterpart are refused with a sentence and do not change."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -282,12 +283,12 @@ def test_in_an_override_what_the_library_gives_stays_and_what_was_added_here_goe
     rigs.updated()
     select_bones(ob, ["Right.2"])
     assert refusal(convert) == (
-        "Constraint 'Given' of 'Right.2': It comes from a library and cannot be removed here: mute"
-        " it instead."
+        "Constraint 'Given' of 'Right.2': This constraint comes from a library: convert it there"
+        " first, and then here again to move the keys of this file."
     )
     select_bones(ob, ["Left.1"])
     assert refusal(convert, direction="TO_CONSTRAINTS") == (
-        "Chain 'Left': It comes from a library and cannot be removed here: mute it instead."
+        "Chain 'Left': This chain comes from a library: convert it there."
     )
     to_chains(ob, "Tail.2")
     assert ob.chain_ik.chains.keys() == ["Left", "Added"]
@@ -317,3 +318,41 @@ def test_in_an_override_locked_bones_are_unlocked_if_blender_saves_that(tmp_path
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
     assert not any(overridden().pose.bones["Tail.1"].lock_rotation)
+
+
+@pytest.mark.parametrize("name", ["IK", "Leg"])
+def test_after_the_library_is_converted_a_shot_moves_its_keys_to_the_chains(tmp_path, name, capfd):
+    library, shot = str(tmp_path / "library.blend"), str(tmp_path / "shot.blend")
+    write_library(Path(library))
+    bpy.ops.wm.open_mainfile(filepath=library)
+    ob = bpy.data.objects["Rig"]
+    goal = rigs.make_empty("Goal", (2.6, 0.5, 1.2))
+    # Keys must not go to the chain of the parent.
+    for count in (2, 3):
+        constrain(ob, f"Right.{count - 1}", goal, name=name, chain_count=count, mute=count == 2)
+    bpy.ops.wm.save_mainfile()
+    ob = make_override(Path(library))
+    constraint = f'pose.bones["Right.2"].constraints["{name}"]'
+    rigs.key(ob, f"{constraint}.influence", {1: 0.0, 11: 1.0})
+    rigs.key(ob, f"{constraint}.enabled", {1: True, 20: False})
+    rigs.key(ob, f"{constraint}.pole_angle", {1: 0.5})
+    select_bones(ob, ["Right.2"])
+    assert "convert it there first, and then here again" in refusal(convert)
+    bpy.ops.wm.save_as_mainfile(filepath=shot)
+    bpy.ops.wm.open_mainfile(filepath=library)
+    to_chains(bpy.data.objects["Rig"])
+    bpy.ops.wm.save_mainfile()
+    bpy.ops.wm.open_mainfile(filepath=shot)
+    ob = overridden()
+    to_chains(ob, "Right.2")
+    chain = ob.chain_ik.chains[1]
+    moved = f"Keys of constraints that the library has replaced now animate '{chain.name}'"
+    assert moved in capfd.readouterr().out
+    path = "chain_ik.chains[1]"
+    paths = [path + ".influence", path + ".mute", constraint + ".pole_angle"]
+    assert [curve.data_path for curve in rigs.curves_of(ob)] == paths
+    played = []
+    for frame in (6, 11, 20):
+        rigs.go_to(frame)
+        played.append((chain.influence, chain.mute))
+    assert played == [(0.5, False), (1.0, False), (1.0, True)]
