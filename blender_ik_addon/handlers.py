@@ -16,6 +16,7 @@ from .properties.file_format import mark, upgrade
 from .properties.records import sync_anchors
 from .properties.renaming import follow_listed
 from .properties.stored import SOURCE
+from .rig.keying.library_changes import follow_library, record_chains
 from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.animation import held_actions, strips
@@ -229,22 +230,30 @@ def on_undo(*_arguments: object) -> None:
 
 
 def on_load(*_arguments: object) -> None:
-    """Upgrade the settings of older files, clear the memory, and tag rigs to solve."""
+    """Upgrade older settings, let keys follow their chains, clear the memory, and tag rigs."""
     upgrade(bpy.data.objects)
+    follow_library(bpy.data.objects)
     for window_manager in bpy.data.window_managers:
         last_comparison(window_manager).forget()
     live.memory.clear()
     _tag_unsolved(has_loaded=True)
 
 
+def before_import(*_arguments: object) -> None:
+    """Record the chains of overrides: the import may read their libraries again."""
+    record_chains(bpy.data.objects)
+
+
 def on_import(context: bpy.types.BlendImportContext, *_arguments: object) -> None:
-    """Upgrade settings that were appended or linked from an older file."""
+    """Upgrade settings from an older file, and let keys of overrides follow their chains."""
     upgrade(item.id for item in context.import_items if isinstance(item.id, bpy.types.Object))
+    follow_library(bpy.data.objects)
 
 
 def on_save(*_arguments: object) -> None:
-    """Mark the settings as in the present format, and create all setting groups of overrides."""
+    """Mark the settings' format, and record the chains of overrides with all their groups."""
     mark(bpy.data.objects)
+    record_chains(bpy.data.objects)
     for owner in bpy.data.objects:
         create_setting_groups(owner)
 
@@ -259,7 +268,8 @@ _HANDLERS: dict[str, Handler] = {
     "redo_post": on_undo,
 }
 if hasattr(bpy.app.handlers, "blend_import_post"):
-    # Blender 4.2 has no event for appended data.
+    # Blender 4.2 has no events for appended data and reloaded libraries.
+    _HANDLERS["blend_import_pre"] = before_import
     _HANDLERS["blend_import_post"] = on_import
 
 _LAST_HANDLERS: dict[str, Handler] = {

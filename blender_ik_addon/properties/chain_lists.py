@@ -8,6 +8,7 @@ import bpy
 
 from ..core import Solver
 from ..rig.controls.foot_roll import control_above, is_mechanism, mechanism_of, parent_of
+from ..rig.keying.library_changes import record_chains
 from ..rig.keying.renumbering import Renumbering, indices_without
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.refusals import RigError
@@ -109,6 +110,8 @@ def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
     chains.remove(index)
     owner.chain_ik.active_index = _next_active(owner.chain_ik.active_index, places)
     owner.update_tag()
+    # Auto Save calls no handler.
+    record_chains([owner])
     return renumbering.carry_out()
 
 

@@ -179,6 +179,12 @@ class ObjectSettings(bpy.types.PropertyGroup):
         description="Record of bone names and rest poses (JSON), used to follow renamed bones",
         **NOT_SHOWN,
     )
+    seen_chains: StringProperty(
+        name="Seen Chains",
+        description="Record of the chains of an override (JSON), used to keep keys with them when"
+        " the library changes",
+        **NOT_SHOWN,
+    )
 
 
 def register() -> None:

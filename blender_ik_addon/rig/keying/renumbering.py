@@ -7,7 +7,7 @@ changes indices of chains or joints makes a ``Renumbering`` before, and carries 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import bpy
@@ -19,7 +19,7 @@ NewIndices = Sequence[int | None]
 """The new index of each item of a list; None for items that are removed."""
 
 # A number or a quoted name in brackets.
-_ITEM = r'\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]'
+ITEM = r'\[(?:(\d+)|"((?:[^"\\]|\\.)*)")\]'
 
 
 def indices_without(count: int, removed: int) -> list[int | None]:
@@ -45,7 +45,7 @@ class PathRewrite:
         self._removed: list[tuple[Any, Any]] = []
         self._readers: set[str] = set()
         self._add_keys(armature_object)
-        self._add(drivers(armature_object))
+        self._add(self._drivers(armature_object))
         users = bpy.data.user_map(subset=[armature_object])[armature_object]
         for user in users | {armature_object}:
             for block in (user, getattr(user, "node_tree", None)):
@@ -85,6 +85,10 @@ class PathRewrite:
             if any(self.after(curve.data_path) != curve.data_path for curve in bag.fcurves)
         ]
 
+    def _drivers(self, block: Any) -> Sequence[bpy.types.FCurve]:
+        """Return the drivers of a data-block that may follow; none for None."""
+        return drivers(block)
+
     def _add(self, holder: Any, items: Sequence[Any] | None = None) -> list[str]:
         """Add the items of a holder whose paths change, and return their former paths."""
         changed = []
@@ -102,16 +106,16 @@ class PathRewrite:
 
     def _add_keys(self, armature_object: bpy.types.Object) -> None:
         """Add the F-curves of all actions that the object uses, each action and slot once."""
-        used = {_identity(*pair): pair for pair in held_actions(armature_object)}
+        used = {identity_of(*pair): pair for pair in held_actions(armature_object)}
         for identity, (action, slot) in used.items():
             for bag in bags_of_action(action, slot):
                 changed = self._add(bag.fcurves)
                 if changed:
-                    _check_exclusive(armature_object, action, identity, changed)
+                    check_exclusive([armature_object], action, identity, changed)
 
     def _add_reading(self, armature_object: bpy.types.Object, block: Any, name: str) -> None:
         """Add paths that the drivers of a data-block read, except drivers of removed items."""
-        for curve in drivers(block):
+        for curve in self._drivers(block):
             if block == armature_object and self.after(curve.data_path) is None:
                 continue
             for target in _targets(curve, armature_object):
@@ -150,28 +154,33 @@ def _targets(curve: bpy.types.FCurve, owner: bpy.types.Object) -> Iterator[bpy.t
             yield from (target for target in variable.targets if target.id == owner)
 
 
-def _identity(action: bpy.types.Action, slot: bpy.types.ActionSlot | None) -> tuple[int, int]:
+def identity_of(action: bpy.types.Action, slot: bpy.types.ActionSlot | None) -> tuple[int, int]:
     """Return a key that identifies an action and one of its slots."""
     return action.session_uid, 0 if slot is None else slot.handle
 
 
-def _check_exclusive(
-    armature_object: bpy.types.Object,
+def check_exclusive(
+    owners: Collection[bpy.types.Object],
     action: bpy.types.Action,
     identity: tuple[int, int],
     paths: Sequence[str],
 ) -> None:
-    """Raise if F-curves of an action cannot be changed, or also animate another object."""
-    if not action.is_editable or action.override_library is not None:
+    """Raise if F-curves of an action cannot be changed, or animate more objects than owners."""
+    library = next(iter(owners)).library
+    if action.library != library or action.override_library is not None:
         raise RigError(
             "The action '{name}' is linked, so its keys cannot follow the chains: make it local"
             " first.",
             name=action.name,
         )
     for other in bpy.data.user_map(subset=[action])[action]:
-        if other == armature_object or not any(_has_path(other, path) for path in paths):
-            continue
-        if any(_identity(*pair) == identity for pair in held_actions(other)):
+        # While an object is appended, its linked original has the same action.
+        is_other = other not in owners and other.library == library
+        if (
+            is_other
+            and any(_has_path(other, path) for path in paths)
+            and any(identity_of(*pair) == identity for pair in held_actions(other))
+        ):
             raise RigError(
                 "The action '{name}' also animates '{name2}', so its keys cannot follow the chains"
                 " of only one of them: give each its own action first.",
@@ -210,7 +219,7 @@ class Renumbering(PathRewrite):
                 index_patterns.append(re.escape(f'"{bpy.utils.escape_identifier(name)}"'))
             pattern += rf"\[(?:{'|'.join(index_patterns)})\]\.joints"
         # Groups: the text before the brackets, a number or a name in them, and the rest.
-        self._pattern, self._new_indices = re.compile(f"({pattern}){_ITEM}(.*)"), new_indices
+        self._pattern, self._new_indices = re.compile(f"({pattern}){ITEM}(.*)"), new_indices
         # Names for Blender, and labels for people.
         self._names = [item.name for item in items]
         self._labels = [item.name or item.bone for item in items]

@@ -83,7 +83,10 @@ def read_settings_and_pose(ob: bpy.types.Object) -> list[object]:
 
 def test_joints_of_the_library_are_not_removed_or_replaced_and_nothing_changes(library, tmp_path):
     write_library(library, "Right", "Left", joints=2)
-    ob = make_override(library)
+    make_override(library)
+    # Saving records the chains.
+    reopen(tmp_path / "user.blend")
+    ob = overridden()
     activate(ob, 1)
     for is_another_added in (False, True):
         if is_another_added:
