@@ -52,6 +52,8 @@ def follow_library(objects: Iterable[bpy.types.Object]) -> None:
     # Objects may share an action, so all paths are read before the first one changes.
     for rewrite in [_LibraryRewrite(owner, changes) for owner in changes]:
         rewrite.carry_out()
+    for owner, change in changes.items():
+        change.warn_of_losses(owner.name)
     record_chains(changes)
 
 
@@ -119,6 +121,7 @@ class _ListChange:
         self._former, self._present = former, present
         new_indices = find_new_indices(former, present)
         self._gone = [chain for chain, i in zip(former, new_indices, strict=True) if i is None]
+        self._renamed: dict[str, str] = {}
         names = {chain.name for chain in former}
         # The brackets of paths, by the former ones. A chain that is gone gets its name, where
         # Blender finds nothing. If it is there again, or was renamed, the name becomes an index.
@@ -130,6 +133,29 @@ class _ListChange:
             self._brackets[f"[{former_index}]"] = _by_name(chain) if i is None else f"[{i}]"
             if i is not None and present[i].name != chain.name:
                 self._brackets[_by_name(chain)] = f"[{i}]"
+                self._renamed[chain.name] = present[i].name
+
+    def warn_of_losses(self, owner: str) -> None:
+        """Warn of what Blender has dropped from the override, the name of which is given.
+
+        It inserts chains that the override has added after the library's chain before them. If that
+        one is gone, and no other has its index, it inserts copies of other chains instead.
+        """
+        for name, new_name in self._renamed.items():
+            _LOG.warning(
+                "'%s': the library has renamed the chain '%s' to '%s'. Its keys follow it, but"
+                " Blender drops what else this file has changed of it: rename it back in the"
+                " library before you save this file, or set it again.",
+                *(owner, name, new_name),
+            )
+        copies = [len(chains) - len(set(chains)) for chains in (self._former, self._present)]
+        if self._gone and copies[0] < copies[1]:
+            _LOG.warning(
+                "'%s': Blender has lost chains that this file has added, because the library has"
+                " removed the last chain before them. Close the file without saving it, and add"
+                " that chain to the library again: it can be muted there.",
+                owner,
+            )
 
     def after(self, path: str) -> str:
         """Return the present path to a setting of a former chain; other paths as they are."""

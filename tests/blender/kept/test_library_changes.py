@@ -122,6 +122,35 @@ def test_keys_of_a_removed_chain_have_no_effect_until_the_library_has_the_chain_
     assert '"' not in "".join(keyed(ob.animation_data.action))
 
 
+def test_what_blender_drops_of_a_chain_that_the_library_renames_is_reported(tmp_path, caplog):
+    (ob,) = make_shot(tmp_path)
+    ob.chain_ik.chains[0].pole_angle = 0.5
+    ob = open_changed(tmp_path, rename)
+    assert ob.chain_ik.chains["Renamed"].pole_angle == 0.0
+    assert [record.getMessage() for record in caplog.records] == [
+        "'Rig': the library has renamed the chain 'Left' to 'Renamed'. Its keys follow it, but"
+        " Blender drops what else this file has changed of it: rename it back in the library before"
+        " you save this file, or set it again."
+    ]
+
+
+def test_chains_of_the_shot_that_blender_loses_are_reported(tmp_path, caplog):
+    """Blender inserts them after the last chain of the library, or copies others without it."""
+    make_shot(tmp_path)
+    ob = open_changed(tmp_path, lambda ob: ob.chain_ik.chains.remove(2))
+    assert "Own" not in ob.chain_ik.chains
+    assert caplog.records[-1].getMessage() == (
+        "'Rig': Blender has lost chains that this file has added, because the library has removed"
+        " the last chain before them. Close the file without saving it, and add that chain to the"
+        " library again: it can be muted there."
+    )
+    influences = {chain.bone: chain.influence for chain in rigs.evaluated(ob).chain_ik.chains}
+    assert influences == {"Left.1": 0.0, "Right.1": 1.0}
+    change_library(tmp_path, lambda ob: rigs.add_chain(ob, "Tail.1", ob, name="Tail"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    assert played(overrides()[0]) == INFLUENCES | OWN
+
+
 def test_drivers_and_keying_sets_of_the_shot_follow_too(tmp_path):
     (ob,) = make_shot(tmp_path)
     read_by(ob, "chain_ik.chains[1].weight", ob, 'pose.bones["Left.0"].location[0]')
