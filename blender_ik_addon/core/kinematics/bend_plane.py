@@ -37,9 +37,9 @@ from ..algebra.vectors import (
 MIN_BULGE = 1e-5
 # A bulge smaller than this share of the reach has no side.
 MIN_BULGE_SHARE = 1e-6
-# Bulges below this share of the reach lose their say to the side of the first bone, which counts as
-# a bulge of this size where a limb is straight. With half as much, a leg whose knee turns 12 degrees
-# off the plane of its bend turns by 11 degrees while its target moves by 4 mm.
+# Bulges below this share of the reach lose their say to the side of the first bone. In a straight
+# limb that counts as a bulge of this size. With half as much, a leg whose knee turns 12 degrees off
+# the plane of its bend turns by 11 degrees while its target moves by 4 mm.
 SLIGHT_BULGE_SHARE = 0.2
 # That begins where the target is at the first share of the reach. From the second on it is as if
 # the limb were straight: a bulge of the above size bends it so little.

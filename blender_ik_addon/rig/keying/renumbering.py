@@ -75,12 +75,12 @@ class PathRewrite:
 
         Before ``carry_out``: their keys stay as they are.
         """
-        held = {_identity(*pair) for owner in bpy.data.objects for pair in held_actions(owner)}
+        held = {identity_of(*pair) for owner in bpy.data.objects for pair in held_actions(owner)}
         return [
             action.name
             for action in bpy.data.actions
             for slot in getattr(action, "slots", (None,))
-            if _identity(action, slot) not in held
+            if identity_of(action, slot) not in held
             for bag in bags_of_action(action, slot)
             if any(self.after(curve.data_path) != curve.data_path for curve in bag.fcurves)
         ]

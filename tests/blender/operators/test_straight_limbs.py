@@ -133,7 +133,7 @@ def test_a_pole_for_a_limited_arm_near_full_reach_turns_nothing(rigify, share):
     chain = ob.chain_ik.chains["Arm.L"]
     ob.chain_ik.active_index = list(ob.chain_ik.chains).index(chain)
     root = np.array(ob.pose.bones["upper_arm.L"].head)
-    toward = unit(rigs.tail(ob, "forearm.L") - root) + (0.0, -0.5, 0.3)
+    toward = unit(rigs.tail(ob, "forearm.L") - root) + 0.5 * FRONT + 0.3 * UP
     length = sum(ob.data.bones[f"{name}.L"].length for name in ("upper_arm", "forearm"))
     place = Vector(root + share * length * unit(toward))
     matrix = chain.target.matrix_world.copy()
