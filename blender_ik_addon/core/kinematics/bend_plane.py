@@ -115,7 +115,7 @@ def measure_facing(
         reach: Length of the limb.
         distance: Distance of its target from its root.
 
-    Source: derived for this project, tested in tests/core/kinematics/test_aims.py.
+    Source: derived for this project, tested in tests/core/kinematics/test_pole.py.
     """
     (bulge_along, bulge_across), (along, across) = bulge, carried
     slight, toward = SLIGHT_BULGE_SHARE * reach, m.maximum(along, 0.0)
