@@ -276,6 +276,7 @@ class POSE_OT_chain_ik_pole_add(ChainOperator):
             bones_spec(settings),
             pole_angle=angle + math.pi * settings.use_flip_bend,
             negative_scale=chain.negative_scale,
+            start_from=chain.start_from,
             use_limits=chain.use_limits,
             joints=chain.joints,
         )

@@ -19,12 +19,20 @@ from ..algebra.nested import Rows
 from ..algebra.vectors import MIN_LENGTH
 from ..model.joints import JointKind
 from ..model.topology import Topology
-from .bend_plane import MIN_BULGE_SHARE, Facing, Pole, measure_facing, plan_bend
+from .bend_plane import EXTENDING, MIN_BULGE_SHARE, Facing, Pole, measure_facing, plan_bend
 from .posed import Posed
 from .start_pose import compile_start_poses
 
-# Joints about one axis across their bones: a first bone carries the plane that the next bends in.
-BENDING_IN_PLANE = JointKind.ELBOW_X, JointKind.ELBOW_Z, JointKind.HINGE_X, JointKind.HINGE_Z
+# Joints about one axis across their bones, with the number of that axis: a first bone carries the
+# plane that the next one bends in.
+BENDING_AXES = {
+    JointKind.ELBOW_X: 0,
+    JointKind.HINGE_X: 0,
+    JointKind.ELBOW_Z: 2,
+    JointKind.HINGE_Z: 2,
+}
+# A bend direction has a side of that plane if this share of it is in the plane.
+MIN_SHARE_IN_PLANE = 0.1
 
 
 class Bulges(NamedTuple):
@@ -168,7 +176,8 @@ def compile_limbs(
             effectors.append(effector)
             hint = hints[list(limb)].sum(axis=0)
             starts.append(compile_start_poses(points, hint))
-            side = find_carried_side(kinds[limb[1]], posed.axes[limb[0]], hint, starts[-1].side)
+            axes, frames = posed.axes[limb[0]], posed.frames[limb[1]]
+            side = find_carried_side(kinds[limb[1]], axes, frames, hint, starts[-1].side)
             carried.append(side)
     shape, roots = (len(starts), *posed.tips.shape[1:]), [limb[0] for limb in bones]
     return Limbs(
@@ -183,23 +192,38 @@ def compile_limbs(
     )
 
 
-def find_carried_side(kind: JointKind, axes: Array, hint: Array, side: Array) -> Array:
-    """Return the directions that first bones carry to their limbs' sides, (3, B), in their axes.
+def find_carried_side(
+    kind: JointKind, axes: Array, frames: Array, hint: Array, side: Array
+) -> Array:
+    """Return unit directions (3, B) in which limbs bend, in the axes of the first bones.
 
     They are zero if the second bone does not bend in one plane that the first bone carries.
 
     Args:
         kind: The joint of the second bone.
         axes: Axes of the first bones, shape (3, 3, B).
-        hint: Bend directions (3, B). Limbs that are bent at rest have them from there: their start
-            pose may bend otherwise.
+        frames: Axes of the second bones before their turns, shape (3, 3, B).
+        hint: Bend directions, which are those of the rest pose, or zero, shape (3, B).
         side: Directions to which the limbs bend, where there are no hints, shape (3, B).
     """
-    if kind not in BENDING_IN_PLANE:
+    if kind not in BENDING_AXES:
         return np.zeros_like(side)
-    side = np.where(norm(hint) > MIN_LENGTH, hint, side)
-    carried: Array = np.einsum("ijb,jb->ib", arrays.invert(axes), side / norm(side))
+    side, axis = np.where(norm(hint) > MIN_LENGTH, hint, side), frames[:, BENDING_AXES[kind]]
+    in_plane = reject(side, axis / norm(axis))
+    length = norm(in_plane)
+    has_side = length > MIN_SHARE_IN_PLANE * norm(side)
+    in_plane = np.where(has_side, in_plane / np.where(has_side, length, 1.0), 0.0)
+    carried: Array = np.einsum("ijb,jb->ib", arrays.invert(axes), in_plane)
     return carried
+
+
+def faces_by_bone(bone_count: int, *, keeps_start: bool) -> bool:
+    """Return whether a nearly straight limb that is not flipped faces its pole with its first bone.
+
+    A limb of three or more bones bulges elsewhere too: if each solve starts from the last, it would
+    turn on and on. Where a limb is flipped, its first bone carries the opposite side.
+    """
+    return bone_count == 2 or not keeps_start
 
 
 @dataclass(frozen=True)
@@ -229,11 +253,21 @@ class Poles(Rows):
         is_at_start = np.array_equal(root, limbs.root)
         chord, sides = self._start_frames if is_at_start else self._find_frames(root)
         offset = np.einsum("pn,nib->pib", limbs.middles, heads)
-        carried = np.einsum("pijb,pjb->pib", posed.axes[roots], limbs.carried_side)
+        distance, carried = norm(self.target - root), np.zeros_like(offset)
+        if (distance > EXTENDING * limbs.reach).any():
+            carried = np.einsum("pijb,pjb->pib", posed.axes[roots], self._carried_side)
         bulge, aside = (np.einsum("psib,pib->spb", sides, vector) for vector in (offset, carried))
         components = (bulge[0], bulge[1]), (aside[0], aside[1])
-        facing = measure_facing(ARRAYS, *components, limbs.reach, norm(self.target - root))
+        facing = measure_facing(ARRAYS, *components, limbs.reach, distance)
         return Bulges(root, chord, sides, offset, carried, facing)
+
+    @cached_property
+    def _carried_side(self) -> Array:
+        """The carried sides, zero for limbs that never face poles with first bones, (P, 3, B)."""
+        limbs, keeps = self.limbs, self.keeps_start
+        is_faced = [faces_by_bone(len(limb), keeps_start=keeps) for limb in limbs.bones]
+        side: Array = limbs.carried_side * np.outer(is_faced, self.sign > 0.0)[:, None]
+        return side
 
     @cached_property
     def _start_frames(self) -> tuple[Array, Array]:

@@ -37,12 +37,12 @@ from ..algebra.vectors import (
 MIN_BULGE = 1e-5
 # A bulge smaller than this share of the reach has no side.
 MIN_BULGE_SHARE = 1e-6
-# Bulges below this share of the reach lose their say to the side of the first bone. In a straight
-# limb that counts as a bulge of this size. With half as much, a leg whose knee turns 12 degrees off
-# the plane of its bend turns by 11 degrees while its target moves by 4 mm.
+# Where the bulge is below this share of the reach, the side of the first bone counts as well. In a
+# straight limb it counts as a bulge of this size. With half as much, a leg whose knee turns 12
+# degrees off the plane of its bend turns by 11 degrees while its target moves by 4 mm.
 SLIGHT_BULGE_SHARE = 0.2
-# That begins where the target is at the first share of the reach. From the second on it is as if
-# the limb were straight: a bulge of the above size bends it so little.
+# It begins to count where the target is at the first share of the reach, and counts fully from the
+# second on.
 EXTENDING, EXTENDED = 0.96, 0.98
 # A target nearer to the root than this share of the chain's length has no direction from it.
 MIN_TARGET_DISTANCE = 1e-9

@@ -127,14 +127,16 @@ class CompiledChains:
     def _compile_floats(self, starts: BendStarts) -> tuple[FloatChain, ...] | None:
         if not starts.runs:
             return None
-        axes, kinds, side = (
-            self.start_posed.axes,
-            self.tree.joints.kinds,
-            np.asarray(self.start.side),
-        )
-        carried = find_carried_side(kinds[min(1, len(kinds) - 1)], axes[0], self.hints[0], side)
+        posed, second = self.start_posed, min(1, self.chains.bone_count - 1)
+        inputs = posed.axes[0], posed.frames[second], self.hints[0], np.asarray(self.start.side)
+        carried = find_carried_side(self.tree.joints.kinds[second], *inputs)
         return compile_in_floats(
-            self.float_starts, self.tree, self.clamped_start, axes[-1], carried, starts.runs[0]
+            self.float_starts,
+            self.tree,
+            self.clamped_start,
+            posed.axes[-1],
+            carried,
+            starts.runs[0],
         )
 
     @compile_once

@@ -19,7 +19,8 @@ from ..algebra.chains_first import chains_last
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import ZERO, Vector, add, cross, norm, reject, scale, subtract
-from ..kinematics.bend_plane import plan_bend
+from ..kinematics.aims import faces_by_bone
+from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
@@ -203,7 +204,7 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
         state, used = _sweep(chain, task, options.solver)
     elif is_off_target:
         state = _bend(chain, full_task)
-    side = None if task.pole is None else _find_side(chain, task)
+    side = None if task.pole is None else _find_side(chain, task, task.pole)
     aimed = chain.bones._replace(side=side, tip=tip)
     if has_aims := side is not None or tip is not None:
         state, used, needs_arrays = _aim(aimed, task, state, used, is_off_target=is_off_target)
@@ -295,13 +296,14 @@ def _iterate(
     return result.best[0], result.used
 
 
-def _find_side(chain: FloatChain, task: Task) -> BendSide:
+def _find_side(chain: FloatChain, task: Task, pole: Pole) -> BendSide:
     """Return the side of the pole; angles past it are in radians."""
-    start = chain.start
-    bend = plan_bend(FLOATS, start.chord, start.side, start.reach, task.target, task.pole)
+    start, count = chain.start, len(chain.bones.chain.bones)
+    bend = plan_bend(FLOATS, start.chord, start.side, start.reach, task.target, pole)
     side = scale(bend.side, -1.0 if task.use_flip else 1.0)
-    lengths = start.reach, norm(FLOATS, task.target)
-    return BendSide(side, cross(bend.chord, side), chain.carried_side, *lengths, 1.0)
+    is_faced = not task.use_flip and faces_by_bone(count, keeps_start=pole.keeps_start)
+    carried, distance = chain.carried_side if is_faced else ZERO, norm(FLOATS, task.target)
+    return BendSide(side, cross(bend.chord, side), carried, start.reach, distance, 1.0)
 
 
 def _find_tip_turn(chain: FloatChain, task: Task) -> TipTurn | None:

@@ -13,7 +13,7 @@ import numpy as np
 from ...core import IKError
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ...core.kinematics.aims import BENDING_IN_PLANE
+from ...core.kinematics.aims import BENDING_AXES, MIN_SHARE_IN_PLANE, faces_by_bone
 from ..frames.bend_sides import find_facing_sides, find_sides
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
@@ -26,7 +26,7 @@ from ..reading import spaces
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import ChainPlan, check, plan_chain
 from ..reading.channels import Pose, matrices_of, read_pose
-from ..reading.spec import ChainSpec, NegativeScale
+from ..reading.spec import ChainSpec, NegativeScale, StartFrom
 from ..reading.world import find_unmirrored, not_finite
 
 # Distance of a pole from its chain, as a factor on the chain's length: outside of the body.
@@ -126,9 +126,8 @@ def placements(
         poles = carrier.find_poles(carrier.sides(bent_spec), angle, posed.joints, tips)
         natural_side = _rotated_across(chord, poles, sense * turned)
     side = find_sides(posed.joints[:, bends], natural_side)
-    if _bends_in_plane(armature_object, plan, spec):
-        carried = frames.natural_sides(posed)[:, 0]
-        side = find_facing_sides(posed.joints[:, bends], side, carried)
+    if (axis := _find_bending_axis(armature_object, plan, spec)) is not None:
+        side = find_facing_sides(posed.joints[:, bends], side, _carried_sides(frames, posed, axis))
     target = np.tile(np.eye(4), (len(poses), 1, 1))
     target[:, :3, :3] = rotation.orientation(world[:, :3, :3] @ tips)
     target[:, :3, 3] = joints[:, -1]
@@ -148,13 +147,37 @@ def placements(
     return Placement(target, pole, length, count, soft, angle, joints)
 
 
-def _bends_in_plane(armature_object: bpy.types.Object, plan: ChainPlan, spec: ChainSpec) -> bool:
-    """Return whether limits let the second bone bend in one plane only."""
-    joints = None
+def _find_bending_axis(
+    armature_object: bpy.types.Object, plan: ChainPlan, spec: ChainSpec
+) -> int | None:
+    """Return the number of the only axis that the second bone bends about, or None.
+
+    None also if the first bone never faces the pole.
+    """
+    joints, keeps_start = None, spec.start_from is StartFrom.CURRENT
     # Whoever places controls need not know that a joint cannot be used.
     with suppress(IKError):
         joints = chain_joints(read_joints(armature_object), plan, spec)
-    return joints is not None and len(joints.kinds) > 1 and joints.kinds[1] in BENDING_IN_PLANE
+    count = len(plan.segments) - plan.bends_without_tip
+    is_faced = count > 1 and faces_by_bone(count, keeps_start=keeps_start)
+    if joints is None or spec.options.use_flip_bend or not is_faced:
+        return None
+    return BENDING_AXES.get(joints.kinds[1])
+
+
+def _carried_sides(frames: ChainFrames, posed: ChainPoses, axis: int) -> Array:
+    """Return the sides in the plane across the second bone's axis that first bones carry, (F, 3).
+
+    As ``find_carried_side`` finds them.
+    """
+    rest = frames.posed(np.broadcast_to(np.eye(3), posed.rotations.shape))
+    turned = posed.matrices[:, 0] @ np.linalg.inv(rest.matrices[:, 0])
+    across = (turned @ rest.matrices[:, 1, :, axis, None])[..., 0]
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    side = frames.natural_sides(posed)[:, 0]
+    side = side - across * _dot(side, across)
+    length = np.linalg.norm(side, axis=1, keepdims=True)
+    return np.where(length > MIN_SHARE_IN_PLANE, side / np.maximum(length, 1e-12), 0.0)
 
 
 class _SideCarrier(NamedTuple):

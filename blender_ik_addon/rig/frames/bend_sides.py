@@ -18,8 +18,8 @@ from .places import Places
 # the second on. With ten times more, elbows that a body has moved aside would visibly go back.
 STRAIGHT_ANGLE, BENT_ANGLE = 0.03, 0.1
 
-# Turns of a side until it stays: each takes off a third of what is left, or more.
-FACING_TURNS = 60
+# Most turns of a side until it stays, and the angle in radians below which it does.
+FACING_TURNS, FACING_ANGLE = 200, 1e-9
 
 Bending = tuple[Array, Array]
 """Joints (b, n, 3) of the bending parts of chains; their sides if they were straight (b, 3)."""
@@ -105,19 +105,25 @@ def find_facing_sides(joints: Array, side: Array, carried: Array) -> Array:
     Args:
         joints: Joints of the bending part, shape (b, n, 3).
         side: Sides that the limbs bend to, unit vectors (b, 3).
-        carried: Sides that their first bones carry, unit vectors (b, 3).
+        carried: Sides that their first bones carry, unit vectors or zero, (b, 3).
     """
     points = joints - joints[:, :1]
     reach = np.linalg.norm(np.diff(joints, axis=1), axis=2).sum(axis=1)
     distance = np.linalg.norm(points[:, -1], axis=1)
     chord = points[:, -1] / np.maximum(distance, MIN_LENGTH * reach)[:, None]
     inner = points[:, 1:-1].mean(axis=1)
+    # A bulge square to the carried side would count alone, but solves do not end there.
+    aside = across(carried, chord)
+    size = np.linalg.norm(aside, axis=1, keepdims=True)
+    side = np.where(size > MIN_LENGTH, aside / np.maximum(size, MIN_LENGTH), side)
     for _ in range(FACING_TURNS):
         frame = np.stack((side, np.cross(chord, side)))
         bulge, aside = (np.einsum("sbi,bi->sb", frame, vector) for vector in (inner, carried))
         components = (bulge[0], bulge[1]), (aside[0], aside[1])
         angle = measure_facing(ARRAYS, *components, reach, distance).angle[:, None]
         side = np.cos(angle) * frame[0] + np.sin(angle) * frame[1]
+        if np.abs(angle).max(initial=0.0) <= FACING_ANGLE:
+            break
     return side
 
 

@@ -34,7 +34,8 @@ def record_chains(objects: Iterable[bpy.types.Object]) -> None:
     """Record the present chains of the overrides among objects; keys must be theirs already."""
     for owner in filter(_is_override, objects):
         record = json.dumps([_depth(owner), _chains_of(owner)])
-        if owner.chain_ik.seen_chains != record:
+        is_used = owner.chain_ik.chains or owner.chain_ik.seen_chains
+        if is_used and owner.chain_ik.seen_chains != record:
             owner.chain_ik.seen_chains = record
 
 
@@ -53,7 +54,7 @@ def follow_library(objects: Iterable[bpy.types.Object]) -> None:
     for rewrite in [_LibraryRewrite(owner, changes) for owner in changes]:
         rewrite.carry_out()
     for owner, change in changes.items():
-        change.warn_of_losses(owner.name)
+        change.warn_of_losses(owner)
     record_chains(changes)
 
 
@@ -135,18 +136,23 @@ class _ListChange:
                 self._brackets[_by_name(chain)] = f"[{i}]"
                 self._renamed[chain.name] = present[i].name
 
-    def warn_of_losses(self, owner: str) -> None:
-        """Warn of what Blender has dropped from the override, the name of which is given.
+    def warn_of_losses(self, owner: bpy.types.Object) -> None:
+        """Warn of what Blender has dropped from an override.
 
         It inserts chains that the override has added after the library's chain before them. If that
         one is gone, and no other has its index, it inserts copies of other chains instead.
         """
+        reference = _reference(owner)
+        of_library = {chain.name for chain in reference.chain_ik.chains} if reference else set()
+        # The file may have renamed chains of its own, and lost the record of that.
         for name, new_name in self._renamed.items():
+            if new_name not in of_library:
+                continue
             _LOG.warning(
                 "'%s': the library has renamed the chain '%s' to '%s'. Its keys follow it, but"
                 " Blender drops what else this file has changed of it: rename it back in the"
                 " library before you save this file, or set it again.",
-                *(owner, name, new_name),
+                *(owner.name, name, new_name),
             )
         copies = [len(chains) - len(set(chains)) for chains in (self._former, self._present)]
         if self._gone and copies[0] < copies[1]:
@@ -154,7 +160,7 @@ class _ListChange:
                 "'%s': Blender has lost chains that this file has added, because the library has"
                 " removed the last chain before them. Close the file without saving it, and add"
                 " that chain to the library again: it can be muted there.",
-                owner,
+                owner.name,
             )
 
     def after(self, path: str) -> str:

@@ -102,7 +102,16 @@ def assert_same_without_memory(
 # Settings that no solve reads, or that report changes themselves; constraints of a control; and
 # settings of a body: its root, and the floor that its feet are planted on.
 IGNORED = {"active_index", "active_joint_index", "filled_paths", "format", "is_control"}
-IGNORED |= {"seen_bones", "stored_pose", "space", "pole_space", "root", "held_root", "floor"}
+IGNORED |= {
+    "seen_bones",
+    "seen_chains",
+    "stored_pose",
+    "space",
+    "pole_space",
+    "root",
+    "held_root",
+    "floor",
+}
 WITHOUT_EFFECT = ("rotation mode", "moved", "rename")
 
 

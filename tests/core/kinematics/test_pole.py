@@ -1,11 +1,20 @@
 """The bend faces the pole, turned by the pole angle or flipped; derivatives of pole errors."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Goal, Solver, Status, bone_rotations
+from blender_ik_addon.core import (
+    Chain,
+    Goal,
+    JointKind,
+    Joints,
+    Solver,
+    Status,
+    bone_rotations,
+)
 from blender_ik_addon.core.algebra import rotation, turns
 from blender_ik_addon.core.algebra.chains_first import chains_first
 from blender_ik_addon.core.descent.bone_rows import BoneRows
@@ -160,3 +169,43 @@ def test_poles_curve_as_differences_do(name):
     before, here, after = (work_after(share) for share in (-LONG_STEP, 0.0, LONG_STEP))
     rise = (2.0 * here - before - after) / LONG_STEP**2
     assert (np.abs(along - rise) <= 1e-3 * (1.0 + np.abs(rise))).all()
+
+
+def make_hinged(kind, bends, roll, hint):
+    """Return a limb of bones of length one, bent about X; its second bone is rolled."""
+    directions = [(0.0, np.cos(bend), -np.sin(bend)) for bend in np.cumsum((0.0, *bends))]
+    points = np.concatenate((np.zeros((1, 3)), np.cumsum(directions, axis=0)))
+    frames = []
+    for along, turn in zip(directions, (0.0, roll, *(0.0 for _ in bends[1:])), strict=True):
+        x, z = np.eye(3)[0], np.cross(np.eye(3)[0], along)
+        x = np.cos(turn) * x - np.sin(turn) * z
+        frames.append(np.stack((x, along, np.cross(x, along)), axis=1))
+    offsets = [np.eye(3), *(a.T @ b for a, b in pairwise(frames))]
+    low, high = np.full((len(bends) + 1, 3), -np.inf), np.full((len(bends) + 1, 3), np.inf)
+    low[1], high[1] = -2.6, 2.6
+    kinds = (JointKind.BALL, kind, *(JointKind.BALL for _ in bends[1:]))
+    start = np.tile((1.0, 0.0, 0.0, 0.0), (len(kinds), 1))
+    joints = Joints(kinds, np.array(offsets), start, low, high)
+    return Chain(points, None if hint is None else np.array(hint), joints=joints)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bends", "roll", "hint", "options"),
+    [
+        (JointKind.HINGE_X, (0.3,), 0.3, None, {"use_flip_bend": True}),
+        (JointKind.HINGE_X, (0.3, 0.2), 0.3, None, {"keeps_start": True}),
+        (JointKind.HINGE_Z, (0.0,), 0.0, (0.0, 0.0, 1.0), {}),
+    ],
+    ids=["flipped", "three bones that keep their start", "its hint along the axis of its knee"],
+)
+def test_a_bulge_faces_the_pole_where_the_first_bone_carries_no_side_of_use(
+    kind, bends, roll, hint, options
+):
+    chain = make_hinged(kind, bends, roll, hint)
+    target = 0.985 * (len(bends) + 1.0) * chains.unit(np.array((0.4, 0.9, 0.2)))
+    pole = np.array((1.0, 0.5, -2.0))
+    solution = chains.solved(chain, Goal(target, pole), Solver.NEWTON, 1e-9, **options)
+    assert solution.status is Status.REACHED
+    side = chains.unit(chains.side_of(solution.joint_positions, target))
+    expected = chains.unit(chains.side_of(np.array([np.zeros(3), pole, target]), target))
+    assert_positions_close(side, -expected if "use_flip_bend" in options else expected, 1e-4)
