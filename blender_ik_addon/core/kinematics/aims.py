@@ -31,8 +31,9 @@ BENDING_AXES = {
     JointKind.ELBOW_Z: 2,
     JointKind.HINGE_Z: 2,
 }
-# A bend direction has a side of that plane if this share of it is in the plane.
-MIN_SHARE_IN_PLANE = 0.1
+# A bend direction counts if this share of it is in that plane. With less, limbs that are straight
+# at rest and bend across their bend direction leave their poles by 50 degrees near full reach.
+MIN_SHARE_IN_PLANE = 0.9
 
 
 class Bulges(NamedTuple):
@@ -197,7 +198,8 @@ def find_carried_side(
 ) -> Array:
     """Return unit directions (3, B) in which limbs bend, in the axes of the first bones.
 
-    They are zero if the second bone does not bend in one plane that the first bone carries.
+    They are zero if the second bone does not bend in one plane that the first bone carries, and
+    where that plane leads elsewhere.
 
     Args:
         kind: The joint of the second bone.
@@ -209,11 +211,9 @@ def find_carried_side(
     if kind not in BENDING_AXES:
         return np.zeros_like(side)
     side, axis = np.where(norm(hint) > MIN_LENGTH, hint, side), frames[:, BENDING_AXES[kind]]
-    in_plane = reject(side, axis / norm(axis))
-    length = norm(in_plane)
-    has_side = length > MIN_SHARE_IN_PLANE * norm(side)
-    in_plane = np.where(has_side, in_plane / np.where(has_side, length, 1.0), 0.0)
-    carried: Array = np.einsum("ijb,jb->ib", arrays.invert(axes), in_plane)
+    side = side / norm(side)
+    is_in_plane = norm(reject(side, axis / norm(axis))) >= MIN_SHARE_IN_PLANE
+    carried: Array = np.einsum("ijb,jb->ib", arrays.invert(axes), side * is_in_plane)
     return carried
 
 

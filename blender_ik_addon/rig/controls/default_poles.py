@@ -166,7 +166,7 @@ def _find_bending_axis(
 
 
 def _carried_sides(frames: ChainFrames, posed: ChainPoses, axis: int) -> Array:
-    """Return the sides in the plane across the second bone's axis that first bones carry, (F, 3).
+    """Return the sides that first bones carry, by the second bone's axis, unit or zero, (F, 3).
 
     As ``find_carried_side`` finds them.
     """
@@ -175,9 +175,8 @@ def _carried_sides(frames: ChainFrames, posed: ChainPoses, axis: int) -> Array:
     across = (turned @ rest.matrices[:, 1, :, axis, None])[..., 0]
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     side = frames.natural_sides(posed)[:, 0]
-    side = side - across * _dot(side, across)
-    length = np.linalg.norm(side, axis=1, keepdims=True)
-    return np.where(length > MIN_SHARE_IN_PLANE, side / np.maximum(length, 1e-12), 0.0)
+    side = side / np.linalg.norm(side, axis=1, keepdims=True)
+    return side * (_dot(side, across) ** 2 <= 1.0 - MIN_SHARE_IN_PLANE**2)
 
 
 class _SideCarrier(NamedTuple):
