@@ -75,8 +75,9 @@ class Recorder:
         """Record the present pose."""
         layers = self._scene.view_layers
         evaluated = (self.object.evaluated_get(layer.depsgraph) for layer in layers)
-        # A chain of the object is solved, so one view layer has evaluated it.
-        pose = read_pose(next(candidate for candidate in evaluated if candidate.is_evaluated))
+        shown = (candidate for candidate in evaluated if candidate.is_evaluated)
+        # No view layer evaluates a hidden object. Its chains stay idle, which ends the bake later.
+        pose = read_pose(next(shown, self.object))
         start = pose.channels[self.bones].copy()
         is_movable = [self._record_chain(index, start) for index in self.chains]
         self._frames.append(

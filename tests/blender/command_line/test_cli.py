@@ -220,6 +220,29 @@ def test_a_chain_that_cannot_be_solved_or_moves_nothing_stops_a_bake_and_nothing
     assert (code, {result["text"] for result in lines.read_results(out)["Bone"]}) == (3, {why})
 
 
+@pytest.mark.parametrize("how", ["hidden", "excluded"])
+@pytest.mark.parametrize("method", [(), lines.CLIP], ids=["frames", "clip"])
+def test_an_armature_that_is_not_shown_stops_a_bake_with_its_name_and_the_rest_can_be_baked(
+    how, method, tmp_path, capfd
+):
+    _, absent = lines.make_scene(2)
+    if how == "hidden":
+        absent.hide_viewport = True
+    else:
+        scene, collection = bpy.context.scene, bpy.data.collections.new("Excluded")
+        scene.collection.children.link(collection)
+        collection.objects.link(absent)
+        scene.collection.objects.unlink(absent)
+        bpy.context.view_layer.layer_collection.children["Excluded"].exclude = True
+    lines.save(tmp_path / "scene.blend")
+    bake = ("bake", *method, "--output", tmp_path / "out.blend")
+    lines.open_file(tmp_path / "scene.blend")
+    why = "moves nothing in this range: Not solved: the armature is hidden, or not in this view"
+    assert refusal(capfd, 1, *bake).startswith(f"'Rig 1': Chain 'Bone' {why} layer")
+    assert names(tmp_path) == {"scene.blend"}
+    assert run(capfd, *bake, "--armature", "Rig 0", "--accept-unreached")[0] == 0
+
+
 def test_patterns_choose_chains_and_armatures(tmp_path, capfd):
     lines.make_scene(3)
     bpy.data.objects["Rig 1"].chain_ik.chains["Arm"].name = "Arm [old]"

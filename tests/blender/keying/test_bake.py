@@ -204,9 +204,11 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
         (ob.data, "pose_position", "REST", f"{nothing}: Not solved: the armature shows its rest"),
         (chain, "mute", True, "unmute it"),
         (chain, "influence", 0.0, f"{nothing}: FK: pose the bones, influence is zero."),
+        (ob, "hide_viewport", True, f"{nothing}: Not solved: the armature is hidden"),
     ):
         with rigs.changed(owner, **{name: value}):
-            assert text in refusal(bake)
+            for method in ("FRAMES", "CLIP"):
+                assert text in refusal(bake, method=method)
     rigs.change(chain, mute=True)
     assert "unmute the chains" in refusal(bake, which="ALL")
     rigs.change(chain, mute=False)
