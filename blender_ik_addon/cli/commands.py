@@ -14,10 +14,10 @@ from typing import TextIO
 import bpy
 import numpy as np
 
-from ..properties.records import plantable
+from ..properties.records import chain_spec, plantable
 from ..rig.clips.planted_clip import PlantingOptions
 from ..rig.clips.planting import free_root, plant
-from ..rig.keying.baking import key, mute_permanently, select_frames
+from ..rig.keying.baking import find_still_chains, key, mute_permanently, select_frames
 from ..rig.keying.keys import check_keyable
 from ..rig.keying.played_keys import key_played_frames
 from ..rig.keying.playing import check_live, frames_to_evaluate, preserve_frame
@@ -288,8 +288,11 @@ def _key_and_save(
         key_played_frames({rig: part.channels}, runs, scene)
         key(rig, keyed_runs, part.channels, values, options.tolerance)
         if not options.keep_live:
-            for chain in part.chains:
-                mute_permanently(rig, chain.index)
+            specs = {one.index: chain_spec(rig.chain_ik.chains[one.index]) for one in part.chains}
+            if still := find_still_chains(scene, rig, specs, range(runs[0][0], runs[-1][-1] + 1)):
+                warn(rig.name_full, still)
+            for index in specs:
+                mute_permanently(rig, index)
     # Show the pose of the new keys.
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     _save(options)

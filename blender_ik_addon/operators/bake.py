@@ -8,7 +8,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ..properties.chains import ChainGroup, body_of, chain_key, chains_of, owner_of
 from ..properties.records import chain_spec, live_rigs
 from ..rig.clips.whole_clip_bake import ClipBake, Keying, bake
-from ..rig.keying.baking import may_move, mute_permanently
+from ..rig.keying.baking import find_still_chains, may_move, mute_permanently
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from ..rig.reading.refusals import IN_EDIT_MODE
 from . import selection
@@ -188,13 +188,19 @@ class POSE_OT_chain_ik_bake(ClipOperator):
         work = bake(scene, self._owner, specs, frames, keying, self._clip)
         return self.start(context, work, len(frames))
 
-    def finish(self, _context: bpy.types.Context, baked: tuple[int, ...]) -> None:
+    def finish(self, context: bpy.types.Context, baked: tuple[int, ...]) -> None:
         """Mute the chains, and report what has been baked."""
         frames = range(self.frame_start, self.frame_end + 1)
         for sentence in () if self._clip is None else self._clip.sentences(frames):
             self.warn(sentence)
         self.warn_of_sharing(self._owner)
-        for index in baked if self.mute else ():
+        muted = {
+            index: chain_spec(self._owner.chain_ik.chains[index])
+            for index in (baked if self.mute else ())
+        }
+        if still := find_still_chains(selection.scene_of(context), self._owner, muted, frames):
+            self.warn(still)
+        for index in muted:
             # By index, because playing frames makes references invalid.
             mute_permanently(self._owner, index)
         self.tell(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import bpy
 import numpy as np
 
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import Array
-from ..reading.animation import curves, drivers
-from ..reading.refusals import RigError
+from ...core.algebra.arithmetic import Array, Flags
+from ...core.model.message import Message
+from ..reading.animation import continue_beyond, curves, drivers, split_bone_path
+from ..reading.dependencies import Dependencies
+from ..reading.refusals import RigError, listed
+from ..reading.spec import Anchor, ChainSpec
 from .keys import Channel, ChannelKeys, write_keys
 from .reduction import needed_keys
 from .renumbering import paths_of_chain
+from .written_channels import written_channels
 
 
 def select_frames(frames: Iterable[int], step: int) -> list[list[int]]:
@@ -43,6 +47,67 @@ def never_moved(chain: str, why: str) -> RigError:
     if why.endswith("."):
         text = "Chain '{chain}' moves nothing in this range: {reason}"
     return RigError(text, chain=chain, reason=why)
+
+
+def find_still_chains(
+    scene: bpy.types.Scene,
+    armature_object: bpy.types.Object,
+    chains: Mapping[int, ChainSpec],
+    frames: range,
+) -> str:
+    """Return a warning of keyed chains that hold still, once muted, while their targets move.
+
+    They do so at frames of the scene outside of the baked ones, where their bones have no keys.
+    Chains with animated influence are left out: they may move nothing there. Empty if there are
+    none.
+    """
+    still = list[str]()
+    is_played = np.array([scene.frame_start < frames[0], scene.frame_end > frames[-1]])
+    for index, spec in chains.items() if is_played.any() else ():
+        if spec.target is None or is_animated(armature_object, index, "influence"):
+            continue
+        bones = {channel.bone for channel in written_channels(armature_object, [spec])}
+        is_keyed = _are_animated_outside(armature_object, bones, frames)
+        is_moved = _are_targets_moved_outside(scene, armature_object, spec.target, bones, frames)
+        if (is_played & is_moved & ~is_keyed).any():
+            still.append(f"'{spec.name}'")
+    if not still:
+        return ""
+    return Message(
+        "Outside of the range the bones of {names} now hold still, but the targets move: bake all"
+        " frames instead.",
+        names=listed(still),
+    )
+
+
+def _are_targets_moved_outside(
+    scene: bpy.types.Scene,
+    armature_object: bpy.types.Object,
+    target: Anchor,
+    bones: Iterable[str],
+    frames: range,
+) -> Flags:
+    """Return whether keys move a target, and not its chain alike, before and after frames."""
+    moving, carrying = Dependencies(), Dependencies()
+    moving.add_anchors(target)
+    carrying.add_anchors(*(Anchor(armature_object, bone) for bone in bones))
+    points, objects = moving.points - carrying.points, moving.owners - carrying.owners
+    is_moved = np.zeros(2, dtype=np.bool_)
+    for owner in scene.objects:
+        names = {bone for uid, bone in points if uid == owner.session_uid}
+        names |= {""} if owner.session_uid in objects else set()
+        if names:
+            is_moved |= _are_animated_outside(owner, names, frames)
+    return is_moved
+
+
+def _are_animated_outside(owner: bpy.types.Object, bones: Container[str], frames: range) -> Flags:
+    """Return whether bones, or the object if "" is one, are animated before and after frames."""
+    return np.array(
+        continue_beyond(
+            [owner], lambda path: split_bone_path(path)[0] in bones, frames[0], frames[-1]
+        )
+    )
 
 
 def key(

@@ -63,6 +63,15 @@ def test_bake_keys_every_nth_frame_of_each_range(file, method):
         assert keys[3] == before[channel][1], "what lies between stays"
 
 
+def test_a_bake_of_a_part_names_chains_that_hold_still_beside_it(file, capfd):
+    for options, is_named in ((("--keep-live",), False), ((), True)):
+        lines.open_file(file)
+        output = file.with_name("out.blend")
+        assert lines.run("bake", "--frames", "1-8", "--output", output, *options) == 0
+        sentence = "Warning: 'Rig 0': Outside of the range the bones of 'Bone', 'Arm' now hold"
+        assert (sentence in capfd.readouterr().err) == is_named
+
+
 def test_frames_that_strips_play_beside_the_range_have_the_keys_of_the_button(file):
     ob, output = bpy.data.objects["Rig 0"], file.with_name("out.blend")
     rigs.key_bones(ob, frames=(1, 6, 12))

@@ -67,6 +67,42 @@ def test_every_nth_frame_and_the_last_one_are_keyed(step, keyed):
     assert frames_of(ob) == {(*keyed, 20), (-4, *keyed, 20, 30)}
 
 
+@pytest.mark.parametrize(
+    ("change", "options", "warns"),
+    [
+        (None, {"frame_end": 8}, True),
+        (None, {"frame_start": 5}, True),
+        (None, {}, False),
+        (None, {"frame_end": 8, "mute": False}, False),
+        ("bone keys after", {"frame_end": 8}, False),
+        ("bone keys after", {"frame_start": 5, "frame_end": 8}, True),
+        ("influence", {"frame_end": 8}, False),
+        ("still target", {"frame_end": 8}, False),
+        ("moved parent", {"frame_end": 8}, True),
+        ("short scene", {"frame_end": 8}, False),
+    ],
+)
+def test_chains_that_hold_still_outside_of_the_range_while_targets_move_are_named(
+    change, options, warns, capfd
+):
+    ob, target = make_tail()
+    if change == "bone keys after":
+        rigs.key(ob, 'pose.bones["Bone.1"].rotation_quaternion', {LAST: (1, 0, 0, 0)})
+    elif change == "influence":
+        rigs.key(ob.chain_ik.chains[0], "influence", {8: 1.0, LAST: 0.0})
+    elif change == "still target":
+        target.animation_data_clear()
+    elif change == "moved parent":
+        target.animation_data_clear()
+        target.parent = rigs.make_empty("Parent")
+        rigs.key(target.parent, "location", {1: (0, 0, 0), LAST: (0.1, 0, 0)})
+    elif change == "short scene":
+        bpy.context.scene.frame_end = 8
+    press(bake, **options)
+    sentence = "Outside of the range the bones of 'Chain' now hold still, but the targets move"
+    assert (sentence in capfd.readouterr().out) == warns
+
+
 def test_chains_with_history_are_played_through_all_frames_whatever_the_step():
     ob, _ = make_rope()
     press(bake, mute=False)
