@@ -31,6 +31,9 @@ RANGE_TOLERANCE = 1e-4
 CARRIED_TOLERANCE = 5e-6
 # Count of frames at an end of a clip that keep their poses, and so the speed of the end.
 ENDS_FIXED = 2
+# Largest difference of rotation channels between the ends of a loop, in radians or parts of a
+# quaternion. Ten times larger would fix the ends of slow motion as well.
+LOOP_TOLERANCE = 1e-4
 GOES_ON = Message("it starts from its last pose")
 FOLLOWED = Message("targets or poles of other chains move with its bones")
 HAS_CONSTRAINTS = Message("constraints or drivers also move its bones")
@@ -85,8 +88,6 @@ class BakedClip:
         self._pose = read_pose(recorder.object)
         self._clip_bones = self._new_clip_bones()
         self._groups = self._find_groups(tuple(recorder.chains), recorder.driven)
-        for group in self._groups:
-            self._fix_ends(group, recorder.object)
         self._exclude_groups(recorder)
 
     def improve(self, smoothness: float) -> Generator[None, None, None]:
@@ -137,7 +138,10 @@ class BakedClip:
         return sorted(groups, key=lambda group: len(ancestors(int(group.driven.bones[0]))))
 
     def _fix_ends(self, group: ClipGroup, armature_object: bpy.types.Object) -> None:
-        """Fix the ends beyond which bones of a group are animated, so that these continue them."""
+        """Fix the ends of loops, and those beyond which bones of a group are animated.
+
+        So one round continues the other, and the animation beyond continues the clip.
+        """
         bones = {self._skeleton.names[bone] for bone in group.driven.bones}
         before, after = continue_beyond(
             [armature_object],
@@ -145,8 +149,10 @@ class BakedClip:
             self._notes.frames[0],
             self._notes.frames[-1],
         )
-        group.is_fixed[:ENDS_FIXED] |= before
-        group.is_fixed[-ENDS_FIXED:] |= after
+        difference = group.channels_before[-1] - group.channels_before[0]
+        is_loop = bool(np.abs(difference).max() < LOOP_TOLERANCE)
+        group.is_fixed[:ENDS_FIXED] |= before or is_loop
+        group.is_fixed[-ENDS_FIXED:] |= after or is_loop
 
     def _exclude_groups(self, recorder: Recorder) -> None:
         """Exclude groups that cannot be improved, and find the goals of the rest."""
@@ -163,6 +169,7 @@ class BakedClip:
                 group.exclude(FOLLOWED)
             if not group.why:
                 self._find_goals(group)
+                self._fix_ends(group, recorder.object)
 
     def _find_goals(self, group: ClipGroup) -> None:
         driven, pose, rows = group.driven, self._pose, self._clip_bones.rows(group.driven.bones)

@@ -91,6 +91,18 @@ def test_keys_stay_if_targets_follow_them():
     np.testing.assert_allclose(shaken.play(ob).poses, shaking.poses, atol=2e-5)
 
 
+@pytest.mark.parametrize("solver", ["CCD", "NEWTON"])
+def test_a_loop_stays_closed_and_keeps_its_speed_at_the_ends(solver):
+    ob, target = shaken.make_tail(solver=solver)
+    places = shaken.around((1.0, 0.5, 2.8), 0.3, 4)
+    shaken.wander(target, np.vstack((places, places[:1])))
+    before, after = shaken.improve(ob, {"Bone.4": target}, 5.0, smoothness=1.0)
+    np.testing.assert_array_equal(after.local[-1], after.local[0])
+    ends = [0, 1, -2, -1]
+    np.testing.assert_allclose(after.local[ends], before.local[ends], atol=1e-5)
+    assert np.abs(after.local - before.local).max() > 1e-2
+
+
 @pytest.mark.parametrize("action_start", [None, -100, 100])
 def test_a_part_of_a_clip_continues_the_keys_beside_it(action_start):
     """Keys of the action, or of a strip that plays them at other frames."""
