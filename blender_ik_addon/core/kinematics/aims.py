@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import arrays, turns
+from ..algebra import turns
 from ..algebra.arithmetic import ARRAYS, Array
 from ..algebra.arrays import cross, dot, norm, reject
 from ..algebra.nested import Rows
@@ -21,19 +21,7 @@ from ..model.joints import JointKind
 from ..model.topology import Topology
 from .bend_plane import EXTENDING, MIN_BULGE_SHARE, Facing, Pole, measure_facing, plan_bend
 from .posed import Posed
-from .start_pose import compile_start_poses
-
-# Joints about one axis across their bones, with the number of that axis: a first bone carries the
-# plane that the next one bends in.
-BENDING_AXES = {
-    JointKind.ELBOW_X: 0,
-    JointKind.HINGE_X: 0,
-    JointKind.ELBOW_Z: 2,
-    JointKind.HINGE_Z: 2,
-}
-# A bend direction counts if this share of it is in that plane. With less, limbs that are straight
-# at rest and bend across their bend direction leave their poles by 50 degrees near full reach.
-MIN_SHARE_IN_PLANE = 0.9
+from .start_pose import compile_start_poses, faces_by_bone, find_carried_side
 
 
 class Bulges(NamedTuple):
@@ -191,39 +179,6 @@ def compile_limbs(
         np.reshape(carried, shape),
         np.reshape([start.reach * start.unit for start in starts], (shape[0], shape[2])),
     )
-
-
-def find_carried_side(
-    kind: JointKind, axes: Array, frames: Array, hint: Array, side: Array
-) -> Array:
-    """Return unit directions (3, B) in which limbs bend, in the axes of the first bones.
-
-    They are zero if the second bone does not bend in one plane that the first bone carries, and
-    where that plane leads elsewhere.
-
-    Args:
-        kind: The joint of the second bone.
-        axes: Axes of the first bones, shape (3, 3, B).
-        frames: Axes of the second bones before their turns, shape (3, 3, B).
-        hint: Bend directions, which are those of the rest pose, or zero, shape (3, B).
-        side: Directions to which the limbs bend, where there are no hints, shape (3, B).
-    """
-    if kind not in BENDING_AXES:
-        return np.zeros_like(side)
-    side, axis = np.where(norm(hint) > MIN_LENGTH, hint, side), frames[:, BENDING_AXES[kind]]
-    side = side / norm(side)
-    is_in_plane = norm(reject(side, axis / norm(axis))) >= MIN_SHARE_IN_PLANE
-    carried: Array = np.einsum("ijb,jb->ib", arrays.invert(axes), side * is_in_plane)
-    return carried
-
-
-def faces_by_bone(bone_count: int, *, keeps_start: bool) -> bool:
-    """Return whether a nearly straight limb that is not flipped faces its pole with its first bone.
-
-    A limb of three or more bones bulges elsewhere too: if each solve starts from the last, it would
-    turn on and on. Where a limb is flipped, its first bone carries the opposite side.
-    """
-    return bone_count == 2 or not keeps_start
 
 
 @dataclass(frozen=True)

@@ -16,16 +16,27 @@ import numpy as np
 
 from ..algebra import arrays, turns
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, Flags, Number
-from ..algebra.arrays import norm
+from ..algebra.arrays import norm, reject
 from ..algebra.chains_first import chains_first
 from ..algebra.nested import Rows
-from ..algebra.vectors import smoothstep
-from ..model.joints import Joints, free_joints
+from ..algebra.vectors import MIN_LENGTH, smoothstep
+from ..model.joints import JointKind, Joints, free_joints
 from . import bend_plane, reach
 
 # Lengths that differ by less than this share of the chain's length count as equal: bones are stored
 # in float32, which makes equal ones differ by some 1e-7. Only NEWTON's start pose depends on it.
 MAX_EVEN_DIFFERENCE = 1e-6
+# Joints about one axis across their bones, with the number of that axis: a first bone carries the
+# plane that the next one bends in.
+BENDING_AXES = {
+    JointKind.ELBOW_X: 0,
+    JointKind.HINGE_X: 0,
+    JointKind.ELBOW_Z: 2,
+    JointKind.HINGE_Z: 2,
+}
+# A bend direction counts if this share of it is in that plane. With less, limbs that are straight
+# at rest and bend across their bend direction leave their poles by 50 degrees near full reach.
+MIN_SHARE_IN_PLANE = 0.9
 
 
 @dataclass(frozen=True)
@@ -225,3 +236,36 @@ def make_free_joints(chains: int, bones: int) -> Joints:
     start = np.zeros((chains, bones, 4))
     start[..., 0] = 1.0
     return free_joints(np.broadcast_to(np.eye(3), (chains, bones, 3, 3)), start)
+
+
+def find_carried_side(
+    kind: JointKind, axes: Array, frames: Array, hint: Array, side: Array
+) -> Array:
+    """Return unit directions (3, B) in which limbs bend, in the axes of the first bones.
+
+    They are zero if the second bone does not bend in one plane that the first bone carries, and
+    where that plane leads elsewhere.
+
+    Args:
+        kind: The joint of the second bone.
+        axes: Axes of the first bones, shape (3, 3, B).
+        frames: Axes of the second bones before their turns, shape (3, 3, B).
+        hint: Bend directions, which are those of the rest pose, or zero, shape (3, B).
+        side: Directions to which the limbs bend, where there are no hints, shape (3, B).
+    """
+    if kind not in BENDING_AXES:
+        return np.zeros_like(side)
+    side, axis = np.where(norm(hint) > MIN_LENGTH, hint, side), frames[:, BENDING_AXES[kind]]
+    side = side / norm(side)
+    is_in_plane = norm(reject(side, axis / norm(axis))) >= MIN_SHARE_IN_PLANE
+    carried: Array = np.einsum("ijb,jb->ib", arrays.invert(axes), side * is_in_plane)
+    return carried
+
+
+def faces_by_bone(bone_count: int, *, keeps_start: bool) -> bool:
+    """Return whether a nearly straight limb that is not flipped faces its pole with its first bone.
+
+    A limb of three or more bones bulges elsewhere too: if each solve starts from the last, it would
+    turn on and on. Where a limb is flipped, its first bone carries the opposite side.
+    """
+    return bone_count == 2 or not keeps_start

@@ -14,7 +14,7 @@ from ..algebra.chains_first import chains_last
 from ..algebra.nested import take_rows
 from ..algebra.vectors import cross
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
-from ..kinematics.aims import Limbs, compile_limbs, find_carried_side
+from ..kinematics.aims import Limbs, compile_limbs
 from ..kinematics.kinematic_tree import (
     KinematicTree,
     bound_reaches,
@@ -26,6 +26,7 @@ from ..kinematics.start_pose import (
     StartPose,
     align_free_joints,
     compile_start_poses,
+    find_carried_side,
     make_free_joints,
 )
 from ..kinematics.transport import Swings, compile_swings

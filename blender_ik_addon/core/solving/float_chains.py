@@ -19,13 +19,12 @@ from ..algebra.chains_first import chains_last
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import ZERO, Vector, add, cross, norm, reject, scale, subtract
-from ..kinematics.aims import faces_by_bone
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.reach import measure_reach, soften_target
-from ..kinematics.start_pose import StartPose
+from ..kinematics.start_pose import StartPose, faces_by_bone
 from ..kinematics.task import (
     FINEST_TOLERANCE,
     REACH_TOLERANCE,

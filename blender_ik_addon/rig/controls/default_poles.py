@@ -13,7 +13,7 @@ import numpy as np
 from ...core import IKError
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ...core.kinematics.aims import BENDING_AXES, MIN_SHARE_IN_PLANE, faces_by_bone
+from ...core.kinematics.start_pose import BENDING_AXES, MIN_SHARE_IN_PLANE, faces_by_bone
 from ..frames.bend_sides import find_facing_sides, find_sides
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
