@@ -13,7 +13,9 @@ import numpy as np
 from ...core import IKError
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags
-from ...core.kinematics.start_pose import BENDING_AXES, MIN_SHARE_IN_PLANE, faces_by_bone
+from ...core.algebra.chains_first import chains_last
+from ...core.kinematics.start_pose import faces_by_bone, find_carried_side
+from ...core.model.joints import JointKind
 from ..frames.bend_sides import find_facing_sides, find_sides
 from ..frames.carried_sides import CarriedSides
 from ..frames.chain_frames import ChainFrames
@@ -126,8 +128,8 @@ def placements(
         poles = carrier.find_poles(carrier.sides(bent_spec), angle, posed.joints, tips)
         natural_side = _rotated_across(chord, poles, sense * turned)
     side = find_sides(posed.joints[:, bends], natural_side)
-    if (axis := _find_bending_axis(armature_object, plan, spec)) is not None:
-        side = find_facing_sides(posed.joints[:, bends], side, _carried_sides(frames, posed, axis))
+    if (kind := _find_knee(armature_object, plan, spec)) is not None:
+        side = find_facing_sides(posed.joints[:, bends], side, _carried_sides(frames, posed, kind))
     target = np.tile(np.eye(4), (len(poses), 1, 1))
     target[:, :3, :3] = rotation.orientation(world[:, :3, :3] @ tips)
     target[:, :3, 3] = joints[:, -1]
@@ -147,13 +149,10 @@ def placements(
     return Placement(target, pole, length, count, soft, angle, joints)
 
 
-def _find_bending_axis(
+def _find_knee(
     armature_object: bpy.types.Object, plan: ChainPlan, spec: ChainSpec
-) -> int | None:
-    """Return the number of the only axis that the second bone bends about, or None.
-
-    None also if the first bone never faces the pole.
-    """
+) -> JointKind | None:
+    """Return the joint of the second bone; None for chains that never face poles with the first."""
     joints, keeps_start = None, spec.start_from is StartFrom.CURRENT
     # Whoever places controls need not know that a joint cannot be used.
     with suppress(IKError):
@@ -162,21 +161,18 @@ def _find_bending_axis(
     is_faced = count > 1 and faces_by_bone(count, keeps_start=keeps_start)
     if joints is None or spec.options.use_flip_bend or not is_faced:
         return None
-    return BENDING_AXES.get(joints.kinds[1])
+    return joints.kinds[1]
 
 
-def _carried_sides(frames: ChainFrames, posed: ChainPoses, axis: int) -> Array:
-    """Return the sides that first bones carry, by the second bone's axis, unit or zero, (F, 3).
-
-    As ``find_carried_side`` finds them.
-    """
+def _carried_sides(frames: ChainFrames, posed: ChainPoses, kind: JointKind) -> Array:
+    """Return the sides that first bones carry, as solves find them, unit or zero, (F, 3)."""
     rest = frames.posed(np.broadcast_to(np.eye(3), posed.rotations.shape))
-    turned = posed.matrices[:, 0] @ np.linalg.inv(rest.matrices[:, 0])
-    across = (turned @ rest.matrices[:, 1, :, axis, None])[..., 0]
-    across /= np.linalg.norm(across, axis=1, keepdims=True)
-    side = frames.natural_sides(posed)[:, 0]
-    side = side / np.linalg.norm(side, axis=1, keepdims=True)
-    return side * (_dot(side, across) ** 2 <= 1.0 - MIN_SHARE_IN_PLANE**2)
+    first, second = posed.matrices[:, 0], rest.matrices[:, 1]
+    unturned = first @ np.linalg.inv(rest.matrices[:, 0]) @ second
+    side, axes = frames.natural_sides(posed)[:, 0].T, chains_last(first)
+    carried = find_carried_side(kind, axes, chains_last(unturned), side, side)
+    sides: Array = np.einsum("fij,jf->fi", first, carried)
+    return sides
 
 
 class _SideCarrier(NamedTuple):
