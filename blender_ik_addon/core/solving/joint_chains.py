@@ -10,14 +10,12 @@ import numpy as np
 from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
-from ..algebra.chains_first import apply, chains_first
+from ..algebra.chains_first import chains_first
 from ..algebra.nested import take_rows
-from ..descent.near_edges import NearEdges
 from ..equilibrium.floor_points import compile_floor
 from ..equilibrium.settling import avoid_full_extension
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.kinematic_tree import KinematicTree, measure_paths
-from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.posed import Posed, State
 from ..kinematics.reach import is_soft, measure_reach, soften_target
 from ..kinematics.task import (
@@ -44,9 +42,6 @@ from .joint_positions import keep_starts, solve_positions
 from .joint_run import Run
 from .sweeps import SWEPT
 
-# Distance to an edge of a range, in radians or sines: a nearer joint is held by the edge. Springs
-# may leave it a little inside, and rounding must not decide.
-HOLDING_TOLERANCE = 1e-5
 TREE_SOLVERS = (Solver.NEWTON, Solver.FABRIK)
 # Of a tree, targets farther than this many times the reach of their effector are drawn in to it:
 # otherwise far targets would outweigh near ones. It is somewhat beyond the reach, where a straight
@@ -326,25 +321,27 @@ def _record(
     target_positions = chains.by_effector(goals.target_position)
     residuals = norm(points[chains.chains.bone_count :] - target_positions)
     size = tree.reach * unit + np.abs(target_positions).max(axis=(0, 1))
-    holds, slide_holds = _find_holds(run, state)
-    is_held = (holds.any(axis=2).T[:, None] & chains.topology.is_on_path[:, :, None]).any(axis=0)
-    if slide_holds is not None:
-        is_held |= slide_holds.any(axis=0)
+    holds = run.find_holds(state)
+    is_held = (holds.edges.any(axis=2).T[:, None] & chains.topology.is_on_path[:, :, None]).any(0)
+    if holds.slides is not None:
+        is_held |= holds.slides.any(axis=0)
     is_stretched, is_too_far, is_too_near = _judge_reach(
         run.tree, targets, posed, residuals / unit, is_held
     )
     shift = targets.shift
     if shift is not None:
         shift = np.where(is_stretched, np.maximum(shift * unit, residuals), shift * unit)
-    # With iterations left, it is limits, locks or other effectors that stop the joints.
+    # With iterations left, it is limits, locks or other effectors that stop the joints. Without,
+    # these do where no turn inside of the ranges brings the effector nearer.
     is_done = used < options.iterations
+    is_final = is_done | holds.is_stationary
     codes: Counts = name_outcome(
         ARRAYS,
         residuals,
         options.tolerance + FINEST_TOLERANCE * size,
-        is_too_far & (is_stretched | run.is_chain),
+        is_too_far & (is_stretched | (run.is_chain & is_final)),
         ~is_held & is_too_near,
-        is_limited=is_open & (is_held | is_done) & ~is_stretched,
+        is_limited=is_open & (is_done | (is_held & is_final)) & ~is_stretched,
         short=shift,
     )
     if len(codes) > 1:
@@ -361,9 +358,9 @@ def _record(
         status_code=chains.by_chain(codes),
         local_rotations_wxyz=tree.joints.to_rotations(turns.normalize(state.turn)),
         slides=(state.slide * unit).T,
-        holds=holds,
+        holds=holds.edges,
         tip_gap=chains.by_chain(gaps),
-        slide_holds=None if slide_holds is None else slide_holds.T,
+        slide_holds=None if holds.slides is None else holds.slides.T,
     )
 
 
@@ -401,30 +398,6 @@ def _judge_reach(
     is_straight = ~(is_rigid | is_held) & (span >= (1.0 - STRETCHED) * most)
     is_too_near = distance < np.where(is_rigid, targets.min_reach, least)
     return is_stretched | is_straight, is_too_far | is_straight, is_too_near
-
-
-def _find_holds(run: Run, state: State) -> tuple[Flags, Flags | None]:
-    """Return edges and slide ends that pulls toward targets press against; none at targets.
-
-    Returns:
-        Edges of ranges, shape (B, n, 3); ends of slides, shape (n, B), None if none slides.
-    """
-    tree, joints, slide = run.tree, run.tree.joints, state.slide
-    posed, is_open = state.posed, run.find_open_effectors(state)
-    error = (tree.unweigh(run.target) - posed.tips) * is_open[:, None]
-    pressed: Flags = np.zeros((slide.shape[-1], len(slide), 3), dtype=np.bool_)
-    if is_open.any() and joints.has_edges:
-        pull = np.einsum("nkcb,kb->bnc", tree.find_jacobian(posed), tree.weigh(error))
-        edges = NearEdges(joints.rows, chains_first(state.turn), HOLDING_TOLERANCE)
-        if edges.has_any:
-            press = apply(edges.normals, apply(edges.free, pull))
-            pressed = edges.is_near & (press > 0.0)
-    if tree.slide_axes is None:
-        return pressed, None
-    pull_along = np.einsum("nib,ib->nb", tree.slide_effects(posed), error[0])
-    stopped = (pull_along > 0.0) & (slide >= joints.slide_high - ON_EDGE)
-    stopped |= (pull_along < 0.0) & (slide <= joints.slide_low + ON_EDGE)
-    return pressed, stopped & (joints.slide_high > joints.slide_low)
 
 
 def drop_joints(chains: Chains, batch: Solutions, goals: Goals, options: SolveOptions) -> Solutions:

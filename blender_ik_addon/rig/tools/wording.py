@@ -108,14 +108,14 @@ def _failure_in_words(outcome: Outcome, gap: str) -> Message:
     if outcome.why.is_rigid and status is not Status.OUTWEIGHED:
         return Message("Held back by locked joints, {gap} left", gap=gap)
     is_bare = options.solver in (Solver.FABRIK, Solver.CCD) and not options.use_finish
+    if status is Status.LIMITED and outcome.held_by:
+        template = "Held back by the limits of {held_by}, {gap} left"
+        text = Message(template, held_by=listed(outcome.held_by), gap=gap)
+        if not is_bare:
+            return text
+        return joined(". ", (text, Message("Finish with Newton may find a nearer pose")))
     if is_bare and status is not Status.OUTWEIGHED:
         return _bare_in_words(outcome, gap, is_cut_off=is_cut_off)
-    if status is Status.LIMITED and outcome.held_by:
-        return Message(
-            "Held back by the limits of {held_by}, {gap} left",
-            held_by=listed(outcome.held_by),
-            gap=gap,
-        )
     if status is Status.OUTWEIGHED and outcome.outweighed_by:
         return Message(
             "Outweighed by {outweighed_by}: {gap} off",
@@ -125,13 +125,13 @@ def _failure_in_words(outcome: Outcome, gap: str) -> Message:
     if status is not Status.ITERATIONS_USED_UP and outcome.why.has_locked_joints:
         return Message("Held back by locked joints, {gap} left", gap=gap)
     if is_cut_off:
-        text = "Stopped {gap} short after {iterations}: raise Iterations"
+        template = "Stopped {gap} short after {iterations}: raise Iterations"
         if options.solver is not Solver.NEWTON:
-            text = (
+            template = (
                 "Stopped {gap} short after {iterations}: raise Iterations or choose the solver"
                 " Newton"
             )
-        return Message(text, gap=gap, iterations=_iterations(outcome))
+        return Message(template, gap=gap, iterations=_iterations(outcome))
     return Message("Stopped {gap} short: no nearer pose was found", gap=gap)
 
 
@@ -160,12 +160,7 @@ def _bare_in_words(outcome: Outcome, gap: str, *, is_cut_off: bool) -> Message:
         template = (
             "Stopped {gap} short after {outcome}: switch Finish with Newton on, or raise Iterations"
         )
-    text = Message(template, gap=gap, outcome=_iterations(outcome))
-    # A joint at its limit need not be the reason: a solve that stops short may be at harmless ones.
-    if not outcome.held_by:
-        return text
-    limits = Message("At their limits: {held_by}", held_by=listed(outcome.held_by))
-    return joined(". ", (text, limits))
+    return Message(template, gap=gap, outcome=_iterations(outcome))
 
 
 def _tip_in_words(outcome: Outcome) -> Message:

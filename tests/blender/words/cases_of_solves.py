@@ -89,11 +89,7 @@ SOLVES = [
         both(HINGES, NARROW, chain(bone="Limb.1"), target(0.0, 0.9, 1.3)),
     ),
     *(Case(HELD, limits(0.02), setup) for setup in (nothing, FORCE)),
-    Case(
-        f"{LEFT}. At their limits: Limb.1 X, Limb.2 X",
-        limits(0.02),
-        chain(solver="FABRIK", use_finish=False),
-    ),
+    Case(f"{HELD}. Finish with Newton may find a nearer pose", limits(0.02), NO_FINISH),
     Case(
         "Held back by the limits of Limb.1 cone, ... left",
         on("joint", cone_angle=0.1),
@@ -135,9 +131,9 @@ SOLVES = [
         NO_FINISH,
     ),
     Case(
-        f"{LEFT}. At their limits: Limb.0 X, Limb.0 Y, Limb.1 X and ... more",
-        both(limits(0.02), chain(iterations=2)),
-        NO_FINISH,
+        "Stopped ... short after 3 iterations: raise Iterations",
+        chain(iterations=3),
+        limits(1.0),
     ),
     Case(
         "Stopped ... short: no nearer pose was found",
