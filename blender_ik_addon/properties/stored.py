@@ -106,9 +106,10 @@ def _animation_of(
 
 
 def change_influence(settings: ChainGroup, context: bpy.types.Context) -> None:
-    """Give the stored pose of an idle chain back at once if its armature is hidden.
+    """Give the stored pose of an idle chain back at once if no update does it.
 
-    Blender lists no change of a hidden object. A later update would replace a new pose of the user.
+    Without live no update does, and Blender lists no change of a hidden object. A later update
+    would replace a new pose of the user.
     """
     tag(settings, context)
     owner, scene, view_layer = owner_of(settings), context.scene, context.view_layer
@@ -116,10 +117,10 @@ def change_influence(settings: ChainGroup, context: bpy.types.Context) -> None:
     has_pose = settings.stored_pose and is_idle(settings) and is_set_by_user()
     if not (has_pose and scene and view_layer and view_layer.depsgraph):
         return
-    # Without live nothing moves, and a scene that is not shown may be at another frame.
-    if scene.chain_ik.use_live and scene in owner.users_scene and not library_problem(owner):
+    # A scene that is not shown may be at another frame.
+    if scene in owner.users_scene and not library_problem(owner):
         with suppress(IKError):
-            if is_hidden(owner, view_layer.depsgraph):
+            if not scene.chain_ik.use_live or is_hidden(owner, view_layer.depsgraph):
                 release(settings)
 
 

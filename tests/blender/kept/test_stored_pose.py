@@ -62,11 +62,15 @@ def test_keyed_bones_get_the_pose_of_their_keys_at_once(mode, way):
     rigs.assert_same_pose(ob, free)
 
 
+@pytest.mark.parametrize("pause", ["hidden", "Live is off"])
 @pytest.mark.parametrize("way", [("mute", True), ("influence", 0.0)], ids=str)
-def test_bones_of_a_hidden_armature_get_their_pose_at_once_and_keep_a_new_one(way):
+def test_bones_that_no_update_reaches_get_their_pose_at_once_and_keep_a_new_one(way, pause):
     """Earlier, an undo of anything, or showing the armature, replaced the new pose."""
     ob, target, free = make_posed_arm()
-    rigs.change(ob, hide_viewport=True)
+    if pause == "hidden":
+        rigs.change(ob, hide_viewport=True)
+    else:
+        bpy.context.scene.chain_ik.use_live = False
     rigs.release_chain(ob, *way)
     assert rigs.rotations(ob) == free
     rigs.turn_bones(ob, seed=7)
@@ -78,6 +82,7 @@ def test_bones_of_a_hidden_armature_get_their_pose_at_once_and_keep_a_new_one(wa
     bpy.ops.ed.undo()
     ob = bpy.data.objects[name]
     assert rigs.rotations(ob) == posed != free
+    bpy.context.scene.chain_ik.use_live = True
     rigs.change(ob, hide_viewport=False)
     assert rigs.rotations(ob) == posed
 
