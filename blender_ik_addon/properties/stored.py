@@ -14,7 +14,6 @@ from ..rig.planning.animated_pose import AnimatedPose
 from ..rig.planning.planned_rig import Specs
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
 from ..rig.reading.refusals import Refused, RigError, is_hidden, library_problem
-from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update, shown_graph
 from ..rig.tools import restoring
@@ -148,7 +147,6 @@ def change_solver(settings: ChainGroup, context: bpy.types.Context) -> None:
 def _release_unwritten(
     settings: ChainGroup,
     update: Update | None = None,
-    known: Skeleton | None = None,
     *,
     may_have_left: bool = True,
 ) -> bool:
@@ -161,13 +159,12 @@ def _release_unwritten(
     Args:
         settings: The original settings.
         update: As for ``release``.
-        known: As for ``restoring.find_unwritten_bones``.
         may_have_left: Whether to look for bones that have left the chain.
     """
     if not (may_have_left or may_have_locations(settings.stored_pose)):
         return False
     owner, spec = owner_of(settings), chain_spec(settings)
-    gone, idle = restoring.find_unwritten_bones(owner, spec, known)
+    gone, idle = restoring.find_unwritten_bones(owner, spec)
     left = gone = gone if may_have_left else NO_NAMES
     if gone:
         others = [chain for chain in live_chains(owner) if chain != settings]
@@ -256,9 +253,7 @@ def _prepare_chain(
         return False
     if update.is_separate:
         return False
-    known = live.memory.skeleton(update.key, owner_of(settings).session_uid)
-    has_left = update.has_new_relations
-    return _release_unwritten(settings, update, known, may_have_left=has_left)
+    return _release_unwritten(settings, update, may_have_left=update.has_new_relations)
 
 
 def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:

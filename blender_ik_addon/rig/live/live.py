@@ -17,7 +17,6 @@ from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.moment import Moment, moment_of
 from ..reading.refusals import Refused
-from ..reading.skeleton import Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
@@ -103,12 +102,6 @@ class Memory:
     def animated_pose(self, key: GraphKey, uid: int) -> AnimatedPose:
         """Return the pose that animation gives an armature object in a graph."""
         return self.animated.setdefault((key, uid), AnimatedPose())
-
-    def skeleton(self, key: GraphKey, uid: int) -> Skeleton | None:
-        """Return the skeleton of an armature object that a graph has compiled; None without one."""
-        graph = self.graphs.get(key)
-        state = None if graph is None else graph.rigs.get(uid)
-        return None if state is None else state.bones.skeleton
 
     def outcome(self, graph: GraphKey, key: ChainKey) -> Outcome | Refused | None:
         """Return the outcome or error of a chain's last solve in a viewport; None without one."""

@@ -25,7 +25,7 @@ from ..reading.animation import BoneKeys
 from ..reading.chain_plan import plan_chain, plan_or_none
 from ..reading.channels import read_flags, read_pose
 from ..reading.refusals import RigError
-from ..reading.skeleton import Skeleton, compile_skeleton
+from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StoredBone
 
 
@@ -100,14 +100,14 @@ def restore_pose(
 
 
 def find_unwritten_bones(
-    armature_object: bpy.types.Object, spec: ChainSpec, known: Skeleton | None
+    armature_object: bpy.types.Object, spec: ChainSpec
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return names of stored bones that a chain does not write or move any more, as two sets.
 
     First the bones that it no longer writes, then those with a stored location that it no longer
-    slides. ``known`` are the bones until now; it saves time if they have not changed.
+    slides.
     """
-    skeleton = compile_skeleton(armature_object, known)
+    skeleton = skeleton_of(armature_object)
     plan = plan_or_none(skeleton, spec)
     if plan is None:
         return frozenset(), frozenset()

@@ -291,10 +291,11 @@ def test_bones_are_compiled_again_as_soon_as_one_of_them_has_changed(how):
     assert skeleton_of(ob) is after
 
 
-def test_objects_with_one_armature_share_its_skeleton_and_the_cache_has_a_limit():
+def test_armatures_with_equal_bones_share_a_skeleton_and_the_cache_has_a_limit():
     ob = rigs.make_rig()
-    other = bpy.data.objects.new("Other", ob.data)
+    other = bpy.data.objects.new("Other", ob.data.copy())
     assert skeleton_of(other) is skeleton_of(ob)
-    for _ in range(MAX_SKELETONS):
-        skeleton_of(bpy.data.objects.new("Empty", bpy.data.armatures.new("Empty")))
-    assert len(known_skeletons._known) <= MAX_SKELETONS
+    for count in range(MAX_SKELETONS + 1):
+        other.data.bones[0].name = f"Renamed.{count}"
+        assert skeleton_of(other) is skeleton_of(other) is not skeleton_of(ob)
+        assert 0 < len(known_skeletons._known) <= MAX_SKELETONS
