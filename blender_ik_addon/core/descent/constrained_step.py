@@ -115,6 +115,11 @@ class ConstrainedStep:
         if edges is not None:
             # Edges that were active before may be far away now.
             is_active = is_active & edges.is_near
+        if edges is not None and edges.has_locks:
+            # A lock bears what presses on it from either side. It is curved: without that, an elbow
+            # whose twist moves nothing would twist.
+            borne = -apply(edges.normals, self._slope.reshape(duals.shape))
+            duals = np.where(edges.is_locked, borne, duals)
         if edges is not None and (curved := edges.curve(duals)) is not None:
             self._curvature = _stiffen(self._curvature, curved)
         self.move, self._reaction = np.empty_like(active.duals), np.empty_like(self._slope)

@@ -48,10 +48,10 @@ class NearEdges:
             self.rooms = np.maximum(self._edges.left.transpose(1, 2, 0) / self._rates, 0.0)
 
     def curve(self, duals: Array) -> Array | None:
-        """Return the curvature (B, n, 3, 3) of edges with multipliers (B, n, 3 edges)."""
-        if not self.has_any:
+        """Return the curvature (B, n, 3, 3) of edges and locks with multipliers (B, n, 3 edges)."""
+        if not (self.has_any or self.has_locks):
             return None
-        shares = np.where(self.is_near, duals / self._rates, 0.0)[:, :, ::2]
+        shares = np.where(self.is_near | self.is_locked, duals / self._rates, 0.0)[:, :, ::2]
         return self._edges.bend(shares) if shares.any() else None
 
     def push(self, is_active: Flags, duals: Array) -> Array:

@@ -111,6 +111,31 @@ def test_normals_turn_as_second_differences_of_what_an_edge_bounds(free, edge):
     np.testing.assert_allclose(actual[mask], bend[mask] / growth[mask], rtol=2e-2, atol=2e-3)
 
 
+@pytest.mark.parametrize("kind", [JointKind.ELBOW_X, JointKind.ELBOW_Z])
+def test_an_elbow_turns_as_the_curvature_of_its_lock_tells(kind):
+    """A point at rest but for the lock: of a bend and a twist the lock takes a part back."""
+    rng, wide = make_rng(80), np.full((3, NEARBY), 2.5)
+    joints, drawn = make_joints(kind, -wide, wide), 0.3 * rng.normal(size=(3, NEARBY))
+    turn = joints.clamped(turns.from_vectors(drawn)[None])
+    edges = find_near(joints, turn)
+    way, place = np.einsum("bij,kbj->kbi", edges.free[:, 0], rng.normal(size=(2, NEARBY, 3)))
+    normal = (edges.normals[:, 0] * edges.is_locked[:, 0, :, None]).sum(axis=1)
+    # The torque of this pull is across the lock only.
+    pull = np.cross(normal, place) + rng.normal(size=(NEARBY, 1)) * place
+    borne = -(place * place).sum(axis=1)[:, None, None] * edges.is_locked
+
+    def energy(share):
+        turned = joints.clamped(turns.multiply(turns.from_vectors(share * way.T), turn[0])[None])
+        back = turns.multiply(turned[0], turns.conjugate(turn[0]))
+        return np.einsum("bi,ijb,bj->b", pull, turns.to_matrices(back), place)
+
+    bend = (energy(APART) + energy(-APART) - 2.0 * energy(0.0)) / APART**2
+    as_free = (pull * np.cross(way, np.cross(way, place))).sum(axis=1)
+    expected = as_free + np.einsum("bi,bij,bj->b", way, edges.curve(borne)[:, 0], way)
+    assert np.abs(expected - as_free).max() > 0.5
+    np.testing.assert_allclose(bend, expected, rtol=2e-2, atol=2e-3)
+
+
 @pytest.mark.parametrize(("free", "edge"), [([], 0), ([1], 0), ([1, 2], 0), ([0], 2)])
 def test_pressed_turns_along_an_edge_end_on_it(free, edge):
     rng = make_rng(79)

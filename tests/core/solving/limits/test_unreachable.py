@@ -86,6 +86,21 @@ def test_limits_are_not_blamed_where_iterations_are_used_up(
     assert counts[core.Status.LIMITED] == 0
 
 
+def test_the_last_elbow_of_a_chain_that_limits_hold_back_does_not_twist():
+    """No twist about the last bone moves the tip; two of three twisted, some to their ends."""
+    limits = [(K.BALL, ((-60, 60),) * 3), (K.SWING, ((-40, 40),) * 2)]
+    rig = make_rig([*limits, (K.ELBOW_X, ((-30, 90), (-60, 60)))], bends=((X, 10),) * 2)
+    rng, twists = make_rng(51), []
+    for direction in rng.normal(size=(60, 3)):
+        target = rng.uniform(0.1, 1.4) * rig.length * unit(direction)
+        solution = core.solve(rig.chain(), core.Goal(target))
+        if solution.status is not core.Status.REACHED:
+            real, _, twist, _ = solution.local_rotations_wxyz[-1]
+            twists.append(2.0 * abs(np.arctan2(twist, real)))
+    assert len(twists) > 30
+    assert np.mean(np.array(twists) > 1e-3) < 0.05
+
+
 @pytest.mark.parametrize("solver", ITERATIVE)
 def test_a_chain_that_is_still_bent_is_not_extended(solver: core.Solver) -> None:
     rig = make_rig([(K.BALL, ((-150, 150),) * 3)] * 4)
