@@ -105,17 +105,17 @@ def meet(clip: Clip, local: Array) -> tuple[Array, Flags]:
             break
         rows, pose, last_miss = rows[left], pose[left], largest[left]
         free, clip = free[left], clip.take(left)
-        turns = _solve_least_turns(misses[left], rates[left], free)
+        turns = solve_least_turns(misses[left], rates[left], free)
         if clip.is_held:
             left_free = remove_blocked(clip, pose, free, turns)
-            turns = _solve_least_turns(misses[left], rates[left], left_free)
+            turns = solve_least_turns(misses[left], rates[left], left_free)
         farthest = np.linalg.norm(turns, axis=2).max(axis=1)[:, None, None]
         pose = rotate(pose, turns * np.minimum(1.0, MAX_STEP_TURN / np.maximum(farthest, 1e-12)))
         pose = clip.hold(pose) if clip.is_held else pose
     return result, is_met
 
 
-def _solve_least_turns(misses: Array, rates: Array, free: Array) -> Array:
+def solve_least_turns(misses: Array, rates: Array, free: Array) -> Array:
     """Return the least turns (F, k, 3) that remove misses (F, m) to first order."""
     frames, goals, bones, _ = rates.shape
     moving = np.einsum("fmki,fkij->fmkj", rates, free).reshape(frames, goals, -1)

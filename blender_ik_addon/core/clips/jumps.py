@@ -14,17 +14,13 @@ import numpy as np
 from ..algebra import rotation
 from ..algebra.arithmetic import ARRAYS, Array, Flags, Indices
 from ..algebra.vectors import smoothstep
-from .clip import Clip, meet, rotate, turns_between
+from .clip import Clip, meet, project_free, rotate, solve_least_turns, turns_between
 
-# Turn of a joint in radians, for each length of the chain (or radian) that its goals move, beyond
-# which it jumps. Free limbs turn by 1 to 2; ten times larger leaves pops in.
+# Needless turn of a joint in radians, for each length of the chain (or radian) that its goals move,
+# beyond which it jumps. Walking legs turn by up to 3; ten times larger leaves pops in.
 MAX_TURN_PER_MOVE = 3.0
-# Ratio between the turn of a joint in a jump and its least turn in the frames nearby.
-SUDDEN_RATIO = 2.0
-# Multiple of the limit up to which turns that last some frames are what the goals demand.
-MAX_EXCESS = 1.2
-# Turn within a frame, in radians, below which there is no jump.
-MIN_JUMP = 0.005
+# Needless turn in a frame that people see as a pop, in radians. Ten times larger leaves pops in.
+MIN_POP = 0.2
 # Cost of a frame with another than its solved pose, in squares of radians: above the rounding.
 SWITCHING_COST = 1e-5
 # Largest count of frames to either side of a jump over which it is spread.
@@ -53,47 +49,42 @@ class ClipSteps(NamedTuple):
     """The steps from each frame of a clip to the next.
 
     Attributes:
-        turns: Largest turn of a joint, in radians, shape (F - 1,).
+        needless_turns: Largest turn of a joint that no goal requires, in radians, shape (F - 1,).
         goal_moves: Distance of the goals from a pose that keeps its offset, shape (F - 1,).
     """
 
-    turns: Array
+    needless_turns: Array
     goal_moves: Array
 
     @classmethod
     def of(cls, clip: Clip, keyed: Array, offsets: Array) -> ClipSteps:
         """Return the steps of offsets from keyed rotations."""
+        goals, turns = clip.take(np.arange(1, len(keyed))), turns_between(offsets[:-1], offsets[1:])
         unchanged = rotation.multiply(keyed[1:], offsets[:-1])
-        misses = clip.take(np.arange(1, len(offsets))).measure(unchanged)[0]
-        return cls(find_largest_turns(offsets), np.linalg.norm(misses, axis=1))
+        misses, _ = goals.measure(unchanged)
+        # Halfway, also turns of limbs that are nearly straight at one end are what goals require.
+        halfway = rotate(unchanged, 0.5 * turns)
+        _, rates = goals.measure(halfway)
+        required = solve_least_turns(misses, rates, project_free(goals, halfway))
+        needless = np.linalg.norm(turns - required, axis=2).max(axis=1)
+        return cls(needless, np.linalg.norm(misses, axis=1))
 
-    @property
-    def are_jumps(self) -> Flags:
-        """Which steps turn joints farther than the moves of goals justify, shape (F - 1,)."""
-        excess = self.turns / find_turn_limits(self.goal_moves)
-        are_jumps: Flags = (excess > 1.0) & (self.are_sudden | (excess > MAX_EXCESS))
-        return are_jumps
-
-    @property
-    def are_sudden(self) -> Flags:
-        """Which steps turn joints much farther than steps nearby, shape (F - 1,)."""
-        are_sudden: Flags = self.turns > SUDDEN_RATIO * _extreme(self.turns, 2, np.min)
-        return are_sudden
+    def find_turn_limits(self, reach: int, least: float = MIN_POP) -> Array:
+        """Return the turns, ``least`` or more, that moves up to ``reach`` frames away justify."""
+        largest = find_extremes(self.goal_moves, reach, np.max)
+        limits: Array = np.maximum(MAX_TURN_PER_MOVE * largest, least)
+        return limits
 
 
-def find_turn_limits(goal_moves: Array, reach: int = 1) -> Array:
-    """Return the largest turns that moves of goals justify, here or up to ``reach`` frames away."""
-    limits: Array = np.maximum(MAX_TURN_PER_MOVE * _extreme(goal_moves, reach, np.max), MIN_JUMP)
-    return limits
-
-
-def _extreme(values: Array, reach: int, pick: Callable[..., Array]) -> Array:
+def find_extremes(values: Array, reach: int, pick: Callable[..., Array]) -> Array:
     """Return the least or the greatest of the values up to ``reach`` frames away."""
     padded = np.pad(values, reach, mode="edge")
     return pick([padded[i : i + len(values)] for i in range(2 * reach + 1)], axis=0)
 
 
-def find_path(clip: Clip, keyed: Array, local: Array, is_fixed: Flags) -> PosePath:
+def find_path(
+    clip: Clip, keyed: Array, local: Array, is_fixed: Flags, smoothness: float
+) -> PosePath:
     """Return the path of the least change around jumps; all other frames keep their poses.
 
     Around a jump the candidates for a frame are its solved pose, and three poses that meet its
@@ -104,10 +95,12 @@ def find_path(clip: Clip, keyed: Array, local: Array, is_fixed: Flags) -> PosePa
         keyed: Rotations that offsets count from, shape (F, k, 4).
         local: Rotations solved frame by frame, shape (F, k, 4).
         is_fixed: Frames that keep their poses, shape (F,).
+        smoothness: From 0, where only pops that people see count as jumps, to 1.
     """
     offsets = rotation.multiply(rotation.conjugate(keyed), local)
     steps = ClipSteps.of(clip, keyed, offsets)
-    windows, is_near_jump = _find_windows(steps, is_fixed), np.zeros_like(is_fixed)
+    least, is_near_jump = MIN_POP / (1.0 + 2.0 * smoothness), np.zeros_like(is_fixed)
+    windows = _find_windows(steps, is_fixed, least)
     ahead, back, share = offsets.copy(), offsets.copy(), np.zeros(len(local))
     for first, last in windows.tolist():
         progress, frames = np.linspace(0.0, 1.0, last - first + 1), slice(first + 1, last)
@@ -129,12 +122,15 @@ def find_path(clip: Clip, keyed: Array, local: Array, is_fixed: Flags) -> PosePa
     return PosePath(rotation.multiply(keyed, _choose_poses(candidates)), is_near_jump)
 
 
-def _find_windows(steps: ClipSteps, is_fixed: Flags) -> Indices:
-    """Return the last frame before and the first after each window around jumps, shape (w, 2)."""
-    spreads = np.ceil(steps.turns / find_turn_limits(steps.goal_moves, MAX_SPREAD // 4))
+def _find_windows(steps: ClipSteps, is_fixed: Flags, least: float) -> Indices:
+    """Return the last frame before and the first after each window around jumps, shape (w, 2).
+
+    Needless turns below ``least`` are no jumps.
+    """
+    spreads = np.ceil(steps.needless_turns / steps.find_turn_limits(MAX_SPREAD // 4, least))
     spreads = np.clip(spreads, 2, MAX_SPREAD).astype(int)
     is_inside = np.zeros(len(is_fixed), dtype=np.bool_)
-    for jump in np.flatnonzero(steps.are_jumps).tolist():
+    for jump in np.flatnonzero(steps.needless_turns > steps.find_turn_limits(1, least)).tolist():
         spread = spreads[jump]
         is_inside[max(0, jump + 1 - spread) : jump + 1 + spread] = True
     is_inside &= ~is_fixed

@@ -9,7 +9,7 @@ import numpy as np
 from ..algebra import rotation
 from ..algebra.arithmetic import Array, Flags, Indices
 from .clip import Clip, turns_between
-from .jumps import ClipSteps, PosePath, find_path, find_turn_limits
+from .jumps import ClipSteps, PosePath, find_extremes, find_path
 from .smoothing import smooth
 
 # Largest count of passes that spread the jumps which are left.
@@ -20,8 +20,9 @@ MAX_ACCELERATION_RATIO = 0.999
 TURN_ROUNDING = 2e-6
 # Least count of frames with a second difference.
 MIN_FRAMES = 3
-# Turn within one frame that people see as a pop, in radians.
-MIN_POP = 0.2
+# Ratio between a needless turn and the least one nearby, from which it is seen as a jump: without
+# it, fast but even motion would be named.
+SUDDEN_RATIO = 2.0
 # Frames to either side of a turn whose moves of goals may justify it.
 NEARBY_FRAMES = 10
 
@@ -56,13 +57,13 @@ def improve(
     """
     if len(local) < MIN_FRAMES:
         return ImprovedClip(local, np.zeros_like(is_fixed), np.zeros(0, dtype=np.int64))
-    path, best = find_path(clip, keyed, local, is_fixed), local
+    path, best = find_path(clip, keyed, local, is_fixed, smoothness), local
     for _ in range(MAX_SPREADING_PASSES):
         trial = smooth(clip, keyed, path, is_fixed, smoothness)
         if acceleration(trial) > MAX_ACCELERATION_RATIO * acceleration(best) + TURN_ROUNDING:
             break
         best = trial
-        further = find_path(clip, keyed, best, is_fixed)
+        further = find_path(clip, keyed, best, is_fixed, smoothness)
         if not further.is_near_jump.any():
             break
         # Jumps that were hidden by larger ones nearby.
@@ -87,5 +88,6 @@ def acceleration(local: Array) -> float:
 def find_jumps(clip: Clip, keyed: Array, local: Array) -> Indices:
     """Return the frames to which joints turn farther than the moves of goals justify."""
     steps = ClipSteps.of(clip, keyed, rotation.multiply(rotation.conjugate(keyed), local))
-    is_pop = steps.turns > np.maximum(find_turn_limits(steps.goal_moves, NEARBY_FRAMES), MIN_POP)
-    return 1 + np.flatnonzero(steps.are_sudden & is_pop)
+    turns, limits = steps.needless_turns, steps.find_turn_limits(NEARBY_FRAMES)
+    is_sudden = turns > SUDDEN_RATIO * find_extremes(turns, 2, np.min)
+    return 1 + np.flatnonzero(is_sudden & (turns > limits))

@@ -131,11 +131,28 @@ def test_without_smoothness_only_frames_around_jumps_move():
     clip, local = clip_of(core.Solver.NEWTON, 2)
     start = rest(FRAMES, BONES)
     improved = improve(clip, start, local, NOTHING_FIXED, 0.0)
-    is_near_jump = find_path(clip, start, local, NOTHING_FIXED).is_near_jump
+    is_near_jump = find_path(clip, start, local, NOTHING_FIXED, 0.0).is_near_jump
     assert 0 < is_near_jump.sum() < FRAMES // 4
     assert np.array_equal(improved.local[~is_near_jump], local[~is_near_jump])
     assert improved.is_moved.any()
     assert np.array_equal(improved.is_moved, (improved.local != local).any(axis=(1, 2)))
+
+
+def test_what_goals_require_is_no_jump():
+    """A limb that is nearly straight turns fast where its target moves slowly."""
+    reach = np.linspace(0.97, 0.9999, 12)
+    reach = np.concatenate((reach, reach[::-1]))
+    half = np.arccos(reach)
+    turns = np.zeros((len(reach), 2, 3))
+    turns[..., 0] = np.stack((half, -2.0 * half), axis=1)
+    local = rotation.quaternion_from_vector(turns)
+    clip = met(LimbClip(np.zeros((len(reach), 3)), 2), local)
+    assert find_largest_turns(local).max() > 10.0 * largest_step(clip)
+    start, nothing_fixed = rest(len(reach), 2), np.zeros(len(reach), dtype=np.bool_)
+    assert not find_path(clip, start, local, nothing_fixed, 1.0).is_near_jump.any()
+    improved = improve(clip, start, local, nothing_fixed, 0.0)
+    assert not improved.is_moved.any()
+    assert not improved.jumps.size
 
 
 def test_what_is_keyed_is_not_smoothed_away():
