@@ -88,7 +88,10 @@ def _solve_round(clip: Clip, local: Array, energy: SmoothingEnergy, is_still: Fl
     pull = energy.pull(local).reshape(frames, -1)
     turns = solve_smooth(_keep_goals(rates, free), energy.weight, pull).reshape(frames, bones, 3)
     for _ in range(MAX_BLOCKING_PASSES * clip.is_held):
-        free = remove_blocked(clip, local, free, turns)
+        left_free = remove_blocked(clip, local, free, turns)
+        if (left_free == free).all():
+            break
+        free = left_free
         turns = solve_smooth(_keep_goals(rates, free), energy.weight, pull)
         turns = turns.reshape(frames, bones, 3)
     return turns

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Indices
+from ...core.clips.bend_ranges import BendRanges
 from ..frames.bone_channels import BoneChannels
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import ChainPoses
@@ -49,6 +50,7 @@ class ReachedGoals:
         tips: Rows of the bones that keep their orientations.
         turns: These orientations wxyz, shape (F, T, 4).
         limbs: Limbs that keep their sides.
+        bends: Ranges of joints that bend one way in all frames.
         joints: Ranges of the joints; None where all turn freely.
         locked: The recorded channels of the bones with their locks; None without locks.
     """
@@ -59,6 +61,7 @@ class ReachedGoals:
     tips: tuple[int, ...]
     turns: Array
     limbs: tuple[PoledLimb, ...]
+    bends: BendRanges
     joints: BoneJoints | None
     locked: BoneChannels | None
 
@@ -80,6 +83,7 @@ class ReachedGoals:
             tips,
             _orientations(poses, tips),
             tuple(limb for limb in limbs if limb.inner),
+            _find_bends(hang, poses, local),
             driven.joints,
             locked,
         )
@@ -87,7 +91,8 @@ class ReachedGoals:
     @property
     def is_held(self) -> bool:
         """Whether any bone has a range or a lock."""
-        return self.joints is not None or self.locked is not None
+        has_bends = bool(self.bends.bones.size)
+        return has_bends or self.joints is not None or self.locked is not None
 
     def take(self, frames: Indices) -> Self:
         """Return the goals of some of the frames."""
@@ -98,11 +103,12 @@ class ReachedGoals:
             columns = ("stored", "influence", "locks", "uses_4d_locks")
             rows = {name: getattr(locked, name)[frames] for name in columns}
             locked = replace(locked, **rows)
-        return replace(self, **replaced, locked=locked)
+        return replace(self, **replaced, bends=self.bends.take(frames), locked=locked)
 
     def hold(self, local: Array) -> Array:
         """Return local rotations clamped to ranges and locks."""
-        held = local if self.joints is None else self.joints.clamped(local)
+        held = self.bends.hold(local)
+        held = held if self.joints is None else self.joints.clamped(held)
         if self.locked is None:
             return held
         channels, _ = self.locked.held(slice(None), held, self.locked.stored)
@@ -181,6 +187,17 @@ def _pose(frames: ChainFrames, local: Array) -> ChainPoses:
 def _orientations(poses: ChainPoses, tips: Sequence[int]) -> Array:
     """Return the orientations wxyz of bones, shape (F, T, 4)."""
     return rotation.quaternion_from_matrix(rotation.orientation(poses.matrices[:, list(tips)]))
+
+
+def _find_bends(hang: BoneHierarchy, poses: ChainPoses, local: Array) -> BendRanges:
+    """Return the ranges of joints between solved bones that bend one way in all frames."""
+    end_of = {above: joint for joint, above in enumerate(hang.above) if joint > 0}
+    bones = [row for row in end_of if row > 0 and row not in hang.unturned]
+    ends, parents = [end_of[row] for row in bones], [hang.parents[row] for row in bones]
+    heads, back = poses.joints[:, bones], inverse(poses.frames[:, bones])
+    above = transform_direction(back, heads - poses.joints[:, parents])
+    segments = transform_direction(back, poses.joints[:, ends] - heads)
+    return BendRanges.of(np.array(bones, dtype=np.int64), above, segments, local)
 
 
 def _find_limb(driven: Driven, chain: int, poses: ChainPoses, length: Array) -> PoledLimb:
