@@ -16,7 +16,7 @@ from ...properties.chains import ChainGroup, chain_key, chains_of, is_idle, live
 from ...properties.records import belongs_to_body, bones_of_chains, chain_spec
 from ...properties.sharing import limb_of
 from ...properties.status import gives_way
-from ...rig.reading.refusals import RigError
+from ...rig.reading.refusals import RigError, listed
 from ...rig.reading.spec import ChainSpec
 from ...rig.tools.fk_ik import (
     ControlGoals,
@@ -107,6 +107,15 @@ class PlacesControls(Matching):
             self.warn(
                 "Gravity bends {names} out of this pose: to keep the pose, set Gravity to 0.",
                 names=names,
+            )
+
+    def warn_of_limits(self, turned: Sequence[Message]) -> None:
+        """Warn of chains that their limits turn out of the pose, in words, with the angles."""
+        if turned:
+            self.warn(
+                "Limits turn {names} out of this pose: to keep the pose, change the joints or"
+                " untick Limits, or undo this and pose inside of the limits first.",
+                names=listed(turned),
             )
 
 

@@ -29,6 +29,12 @@ from ...rig.tools.fk_ik import (
 from .. import selection
 from ..base import SKIP_SAVE
 from ..drags.auto_keying import key_moved, key_setting
+from .forbidden_poses import (
+    ForbiddenPose,
+    find_forbidden,
+    turned_when_solved,
+    worst_by_chain,
+)
 from .matched_chains import (
     Bends,
     OptionalFrameRange,
@@ -40,8 +46,8 @@ from .matched_chains import (
     settings_of,
 )
 
-Matches = dict[int, tuple[ControlGoals, Bends]]
-"""Goals and bends of chains by frame."""
+Matches = dict[int, tuple[ControlGoals, Bends, list[ForbiddenPose]]]
+"""Goals, bends and forbidden poses of chains by frame."""
 
 
 class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
@@ -77,6 +83,7 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
             settings.use_flip_bend = False
         # Before the first key, because a new key makes Blender evaluate the keyed channels.
         goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
+        forbidden = find_forbidden(chosen, scene.frame_current)
         matches = _find_matches(chosen, frames, scene) if self.use_range else {}
         if is_keying:
             new = frames if self.use_range else range(scene.frame_current, MAX_FRAME + 1)
@@ -89,9 +96,11 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
                 _auto_key(context, goals, bends)
         else:
             held_controls += _match_frames(matches, scene, view_layer)
+            forbidden = worst_by_chain(pose for *_, poses in matches.values() for pose in poses)
         self.warn_of_held(held_controls)
         # The others start from the same pose as before.
         self.warn_of_weight(chain for chain in settings_of(chosen) if is_idle(chain))
+        self.warn_of_limits(turned_when_solved(forbidden, context))
         return {"FINISHED"} if chosen else {"CANCELLED"}
 
 
@@ -132,7 +141,7 @@ def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, li
 
 
 def _find_matches(chosen: SpecsByRig, frames: Sequence[int], scene: bpy.types.Scene) -> Matches:
-    """Return the goals and bends that match chains to their pose at each frame.
+    """Return goals and bends that match chains to their pose at each frame, and forbidden poses.
 
     A key changes the pose of live chains at later frames: read all frames before the first.
     """
@@ -140,7 +149,8 @@ def _find_matches(chosen: SpecsByRig, frames: Sequence[int], scene: bpy.types.Sc
     with preserve_frame(scene):
         for frame in frames:
             scene.frame_set(frame)
-            matches[frame] = find_all_goals(chosen, scene), find_bends(chosen)
+            goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
+            matches[frame] = goals, bends, find_forbidden(chosen, frame)
     return matches
 
 
@@ -150,7 +160,7 @@ def _match_frames(
     """Match chains to their pose at each frame, with keys; return the names of held controls."""
     held_controls: list[str] = []
     with preserve_frame(scene):
-        for frame, (goals, bends) in matches.items():
+        for frame, (goals, bends, _) in matches.items():
             scene.frame_set(frame)
             held_controls += _match(goals, bends, view_layer, frame)
     return held_controls

@@ -32,6 +32,7 @@ from ...rig.tools.fk_ik import (
 )
 from .. import selection
 from ..base import SKIP_SAVE
+from .forbidden_poses import find_forbidden, turned_when_shown
 from .matched_chains import (
     PlacesControls,
     SpecsByRig,
@@ -118,6 +119,7 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         goals = find_all_goals(union_of(to_match, find_pulling(dependent, scene)), scene, leaving)
         steps = [step for one in settings_of(chosen) for step in _find_steps(one, to_ik=to_ik)]
         steps += _find_bend_steps(dependent)
+        forbidden = find_forbidden(to_match, frame)
         view_layer, changed = selection.view_layer_of(context), union_of(chosen, dependent)
         played = _channels_of(changed, goals, steps)
         key_played_frames(played, [range(frame, MAX_FRAME + 1)], scene)
@@ -135,6 +137,7 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         self.tell("{name}: {side} from frame {frame} on", name=name, side=side, frame=frame)
         self.warn_of_held(controls_off_goals(goals))
         self.warn_of_weight(settings_of(to_match))
+        self.warn_of_limits(turned_when_shown(forbidden))
         return {"FINISHED"}
 
 

@@ -14,11 +14,16 @@ from ...core.algebra.arithmetic import Array
 from ..controls.control_spaces import label, move_to, rotation_property
 from ..controls.default_poles import placement
 from ..controls.foot_roll import control_above, control_goal
+from ..frames.chain_poses import angles_between
 from ..keying.curve_points import set_interpolation, split
 from ..keying.keys import Channel, ChannelKeys, curves_of, write_keys
 from ..keying.written_channels import reader, written_channels
+from ..planning.joints_of_chain import chain_joints
+from ..planning.known_skeletons import skeleton_of
 from ..reading.animation import curves
-from ..reading.channels import MODE_NUMBERS, converted
+from ..reading.bone_joints import read_joints
+from ..reading.chain_plan import plan_chain
+from ..reading.channels import MODE_NUMBERS, converted, matrices_of, read_pose
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import array_of, channels_of, matrix_of
 from .move_by_location import check_movable
@@ -94,6 +99,25 @@ def find_matching_pole_angle(armature_object: bpy.types.Object, spec: ChainSpec)
         return None
     angle = float(placement(armature_object, replace(spec, target=None)).pole_angle)
     return spec.pole_angle + math.remainder(angle - spec.pole_angle, math.tau)
+
+
+def measure_excess(armature_object: bpy.types.Object, spec: ChainSpec) -> float:
+    """Return by what angle a bone of a chain is outside of its joint's range, radians, at most.
+
+    Zero if all joints allow the present pose, so that the chain can keep it.
+
+    Raises:
+        IKError: If the chain has no bones, or a joint cannot be used.
+    """
+    plan = plan_chain(skeleton_of(armature_object), spec)
+    joints = chain_joints(read_joints(armature_object), plan, spec)
+    if joints is None:
+        return 0.0
+    pose, bones = read_pose(armature_object), plan.written
+    turns = matrices_of(pose.rotation[bones], pose.modes[bones])
+    local = rotation.quaternion_from_matrix(turns)
+    angle = float(np.max(angles_between(local, joints.clamped(local))))
+    return angle if angle > MAX_TURN else 0.0
 
 
 def match_controls(

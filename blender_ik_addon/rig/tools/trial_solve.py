@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import bpy
 
+from ..batches.carry import pose_bones
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange, note
 from ..batches.rig_state import RigState
@@ -122,13 +123,36 @@ def solve_once(
     Raises:
         IKError: If the chain cannot be solved; then nothing is written.
     """
-    assert depsgraph.scene is not None
-    update = Update(depsgraph.scene, depsgraph, is_new_frame=False)
-    # A chain that is solved once moves no other bones of its body.
-    trial = Trial(update, armature_object, {0: replace(spec, body=None)}, 0)
+    trial = _trial_alone(depsgraph, armature_object, spec)
     trial.batch.max_repeats = 0
     changes = trial.solve(WorldMatrices(depsgraph))
     outcome = trial.outcome()
     if changes:
         write_pose(armature_object, trial.state.pose, changes)
     return outcome
+
+
+def find_solved_pose(
+    depsgraph: bpy.types.Depsgraph, armature_object: bpy.types.Object, spec: ChainSpec
+) -> Pose:
+    """Return the pose that a chain gives its bones with its whole influence; write nothing.
+
+    It is solved without other chains.
+
+    Raises:
+        IKError: If the chain cannot be solved.
+    """
+    trial = _trial_alone(depsgraph, armature_object, replace(spec, influence=1.0))
+    trial.solve(WorldMatrices(depsgraph))
+    trial.outcome()
+    pose_bones(trial.state, trial.driven.bones)
+    return trial.state.pose
+
+
+def _trial_alone(
+    depsgraph: bpy.types.Depsgraph, armature_object: bpy.types.Object, spec: ChainSpec
+) -> Trial:
+    """Return the trial of a chain that moves no other bones of its body."""
+    assert depsgraph.scene is not None
+    update = Update(depsgraph.scene, depsgraph, is_new_frame=False)
+    return Trial(update, armature_object, {0: replace(spec, body=None)}, 0)
