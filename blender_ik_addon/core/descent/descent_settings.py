@@ -46,8 +46,7 @@ class DescentSettings:
         stall_share: A step that saves a smaller share of the energy is the last, unless it
             halves the estimated turn that is left.
         is_strict: Whether a step is rejected if held outputs are not restored after it, whatever
-            energy it saves. Such descents do not go round in circles, and idle steps do not end
-            them.
+            energy it saves. Idle steps end such a descent only where all of them are restored.
         held: Outputs that are held.
         tracked: Outputs that pull so hard that steps follow curved valleys. A correction moves
             them to their linear prediction.

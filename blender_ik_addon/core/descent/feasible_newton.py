@@ -302,7 +302,9 @@ class _NewtonDescent:
         lowest, count, energy, violation = idle
         total = np.where(here.violation <= self._nearly_held, here.at.total, np.inf)
         count = np.where(total < lowest, 0, count + 1)
-        is_restored = measure(here.residual[:, :3]) <= RESTORED_SHARE * self._bones.tree.reach
+        is_strict = self._settings.is_strict
+        residual = here.residual if is_strict else here.residual[:, :3]
+        is_restored = measure(residual) <= RESTORED_SHARE * self._bones.tree.reach
         is_over = count > np.where(is_restored, MAX_IDLE_STEPS, 3 * MAX_IDLE_STEPS)
         has_saved = here.at.total < energy - MIN_WINDOW_SAVING * np.abs(here.at.total)
         has_neared = here.violation < MAX_VIOLATION_LEFT * violation
@@ -313,7 +315,7 @@ class _NewtonDescent:
             np.where(goes_on & is_restored, here.at.total, energy),
             np.where(goes_on, here.violation, violation),
         )
-        return following, is_over & ~goes_on & (not self._settings.is_strict)
+        return following, is_over & ~goes_on & (is_restored | (not is_strict))
 
     def _evaluate(self, posed: PosedRows, output: Array | None = None) -> _Iterate:
         """Return poses with their energy and outputs; outputs are computed if None."""

@@ -64,6 +64,15 @@ def test_no_small_change_that_keeps_the_feet_moves_a_hand_nearer(seed):
     assert max(gains) < 1e-5
 
 
+@pytest.mark.parametrize("seed", [25, 37, 42, 70])
+def test_straight_legs_stay_on_their_feet_when_a_hand_is_out_of_reach(seed):
+    """A descent that goes round in a circle ends where the feet are held, not in between."""
+    solution = solve(make_person(floats=False).chain, pull(PERSON, random_offset(seed)), NEAR)
+    assert solution.residual[2] > 0.03
+    assert solution.residual[:2].max() < 1e-6
+    assert np.max(solution.iterations) < 120
+
+
 def test_the_nearest_pose_is_found_in_at_most_14_steps_for_most_goals():
     """The curvature of held goals counts: every force belongs to the output that it holds."""
     goals = [pull(PERSON, random_offset(seed, 0.1, 0.6)) for seed in range(12)]
