@@ -11,6 +11,7 @@ from mathutils import Matrix, Quaternion, Vector
 
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.controls.default_poles import placement
+from blender_ik_addon.rig.frames.bend_sides import find_facing_sides
 from blender_ik_addon.rig.tools.fk_ik import find_matching_pole_angle
 from tests.blender.operators.test_characters import add_rig
 from tests.blender.setups import rigs
@@ -170,6 +171,18 @@ def test_legs_of_a_body_that_is_laid_out_at_rest_hold_their_knees_in_place():
         control, before = ob.pose.bones[f"Leg Target.{side}"], rigs.head(ob, f"shin.{side}")
         rigs.change(control, matrix=Matrix.Translation((0.02 * x, 0.0, 0.0)) @ control.matrix)
         assert 0.0 < np.linalg.norm(rigs.head(ob, f"shin.{side}") - before) < 0.04
+
+
+def test_limbs_face_their_poles_side_by_side_as_each_alone():
+    rng = make_rng(29)
+    joints = np.cumsum(rng.normal(size=(6, 3, 3)) * 0.05 + UP, axis=1)
+    side, carried = unit(rng.normal(size=(2, 6, 3)))
+    carried[0] = 0.0
+    inputs = joints, side, carried
+    together = find_facing_sides(*inputs)
+    alone = [find_facing_sides(*(each[row : row + 1] for each in inputs))[0] for row in range(6)]
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    assert np.abs(together - side).max(axis=1).min() > 1e-3
 
 
 def test_an_added_pole_keeps_the_bend_direction_of_a_straight_limb():
