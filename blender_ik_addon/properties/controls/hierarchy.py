@@ -14,10 +14,12 @@ from ...rig.controls.control_shapes import NAME as SHAPE
 from ...rig.controls.control_shapes import shape_of
 from ...rig.controls.control_sizes import belt_of
 from ...rig.controls.control_spaces import (
+    active_space,
     add_space,
     constraints_of,
     has_parent,
     is_keyed,
+    is_lost,
     makes_cycle,
     set_space,
     spaces_of,
@@ -132,7 +134,7 @@ def hang_controls(
     hips, torso = Anchor(armature_object, trunk.hips), torso_of(armature_object, trunk.hips)
     bone = armature_object.pose.bones[trunk.hips]
     if torso == hips:
-        if bone.parent is None and trunk.root.bone and not constraints_of(hips):
+        if trunk.root.bone and _can_get_spaces(hips):
             set_space(hips, trunk.root)
         # Users do not pose a bone that other constraints move.
         if bone.custom_shape is None and len(bone.constraints) == len(constraints_of(hips)):
@@ -169,9 +171,9 @@ def _put_back(matrices_before: ControlGoals, view_layer: bpy.types.ViewLayer) ->
 
 
 def _can_get_spaces(control: Anchor) -> bool:
-    """Tell whether a control can be given spaces and has none yet."""
-    is_free = control.object.is_editable and not has_parent(control)
-    return is_free and not constraints_of(control)
+    """Tell whether a control can be given spaces, and has none yet or has lost the acting one."""
+    is_free, acting = control.object.is_editable and not has_parent(control), active_space(control)
+    return is_free and (is_lost(acting) if acting is not None else not constraints_of(control))
 
 
 def sharer_of(armature_object: bpy.types.Object) -> bpy.types.Object | None:

@@ -105,10 +105,20 @@ def space_names(settings: ChainGroup, which: str, text: str = "") -> list[str]:
 
 
 def lost_spaces(settings: ChainGroup) -> list[str]:
-    """Return the names of the controls of a chain whose acting space no longer exists."""
-    controls = (control_of(settings, which) for which in CONTROL_KINDS)
-    pairs = ((control, active_space(control)) for control in controls if control is not None)
-    return [label(control) for control, space in pairs if space is not None and is_lost(space)]
+    """Return the names of what a chain's controls move with whose acting space does not exist.
+
+    These are the controls themselves, and what carries them, for example the torso.
+    """
+    carried, lost = [control_of(settings, which) for which in CONTROL_KINDS], list[str]()
+    # The list grows while it is read. Nothing is added twice, for spaces made by hand in a circle.
+    for control in carried:
+        constraint = None if control is None else active_space(control)
+        if control is not None and constraint is not None:
+            if is_lost(constraint):
+                lost.append(label(control))
+            elif (space := space_of(constraint)) not in carried:
+                carried.append(space)
+    return lost
 
 
 def space_properties(which: str) -> Any:

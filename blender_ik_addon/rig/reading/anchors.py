@@ -29,7 +29,10 @@ def space_of(constraint: bpy.types.Constraint) -> Anchor | None:
     if constraint.type == "ARMATURE":
         owner = constraint.targets[0] if constraint.targets else None
     target = None if owner is None else owner.target
-    return None if target is None else Anchor(target, owner.subtarget)
+    # A control cannot move with its own armature: Blender has deleted the bone, and its name here.
+    if target is None or (target == constraint.id_data and not owner.subtarget):
+        return None
+    return Anchor(target, owner.subtarget)
 
 
 def keep_evaluated(

@@ -191,3 +191,28 @@ def test_a_control_keeps_its_motion_along_a_path_with_keys_on_the_curve():
     for frame, matrix in spaces.target_matrices(ob).items():
         np.testing.assert_allclose(matrix, before[frame], atol=spaces.MAX_MOVE, err_msg=str(frame))
     assert np.ptp([matrix[:3, 3] for matrix in before.values()], axis=0).max() > 1.0
+
+
+@pytest.mark.parametrize("delete", [rigs.delete_bones, rigs.delete_selected])
+def test_a_space_deleted_in_edit_mode_is_named_until_set_up_limbs_makes_it_anew(rigify, delete):
+    ob = make_character("human")
+    ob.pose.bones["Root"].location.x = 0.5
+    rigs.updated()
+    before = places(ob)
+    delete(ob, "Root")
+    rigs.updated()
+    lost = {chain.name: chain.status.split("The space of ")[-1] for chain in ob.chain_ik.chains}
+    text = "no longer exists: choose another space"
+    assert lost.pop("Spine") == lost.pop("Neck") == f"'spine' {text}"
+    for name in ("Arm.L", "Arm.R", "Leg.L", "Leg.R"):
+        assert lost.pop(name) == f"'{name[:3]} Target{name[3:]}' {text}"
+    # Toes hang on the feet.
+    assert set(lost.values()) == {"Reached"}
+    press(bpy.ops.pose.chain_ik_setup)
+    bpy.ops.object.mode_set(mode="POSE")
+    rigs.updated()
+    assert {chain.status for chain in ob.chain_ik.chains} == {"Reached"}
+    ob.pose.bones["Root"].location.x = 0.5
+    rigs.updated()
+    for name in ("hand.L", "foot.R", "spine.006", "Arm Target.L"):
+        np.testing.assert_allclose(places(ob)[name], before[name], atol=spaces.MAX_MOVE)

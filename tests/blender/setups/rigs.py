@@ -112,6 +112,14 @@ def delete_bones(ob: bpy.types.Object, *names: str) -> None:
             bones.remove(bones[name])
 
 
+def delete_selected(ob: bpy.types.Object, *names: str) -> None:
+    """Delete bones as a user does in edit mode: constraints on bones lose their names, too."""
+    with editing(ob) as bones:
+        for bone in bones:
+            bone.select = bone.select_head = bone.select_tail = bone.name in names
+        bpy.ops.armature.delete()
+
+
 def hang_bone(ob: bpy.types.Object, name: str, parent: str = "") -> None:
     """Parent a bone to another one, or to none."""
     with editing(ob) as bones:
