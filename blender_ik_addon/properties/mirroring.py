@@ -9,7 +9,7 @@ from ..rig.reading.refusals import RigError
 from .chains import ChainGroup, copy_settings, owner_of, set_values
 from .choices import CHAIN_SPECIFIC_SETTINGS
 from .joints.selected import has_mirrored_axes, values_of
-from .records import bones_of_chain, drivers_of
+from .records import bones_of_chain, bones_of_chains, drivers_of
 
 # Settings that a mirrored chain does not take over, and the group ``force``, copied by itself.
 NOT_COPIED = CHAIN_SPECIFIC_SETTINGS | {"force"}
@@ -33,10 +33,13 @@ def check_opposite(settings: ChainGroup) -> None:
             raise RigError(
                 "There is no bone '{other}' on the other side of '{name}'.", other=other, name=name
             )
+    counterparts = [list(map(opposite, names)) for names in bones_of_chains(owner)]
     for chain, _ in drivers_of(owner, others):
-        raise RigError(
-            "Chain '{name}' drives the other side already: remove it first.", name=chain.name
-        )
+        # Chains may share bones, so the counterpart of another chain may be there.
+        if (driven := bones_of_chain(chain)) == others or driven not in counterparts:
+            raise RigError(
+                "Chain '{name}' drives the other side already: remove it first.", name=chain.name
+            )
 
 
 def copy_mirrored(source: ChainGroup, copy: ChainGroup) -> list[str]:

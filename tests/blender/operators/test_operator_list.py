@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.properties.chains import active_chain
+from tests.blender.operators.test_characters import make_both_sides, mirror
 from tests.blender.setups import rigs, selecting, tree_rigs
 from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.rigs import make_collection
 from tests.blender.setups.saved_rigs import link_saved, linked
-from tests.blender.setups.selecting import press, select_objects
+from tests.blender.setups.selecting import press, refusal, select_bones, select_objects
 
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
 remove = bpy.ops.pose.chain_ik_remove
@@ -360,3 +361,19 @@ def test_undo_of_a_click_activates_the_chain_of_the_bone_that_is_active_again(y_
     click("Left.1")
     step("Left")
     assert back() == "Right"
+
+
+def test_a_second_chain_on_the_same_bones_is_mirrored_beside_the_counterpart_of_the_first():
+    ob, sentence = make_both_sides(), "Chain '{}' drives the other side already: remove it first."
+    for names in (["upper_arm.L"], ["hand.L", "upper_arm.L", "forearm.L"]):
+        select_bones(ob, names)
+        press(add, control="BONE")
+        press(mirror)
+        assert refusal(mirror) == sentence.format(names[0])
+    assert ob.chain_ik.chains.keys() == ["upper_arm.L", "upper_arm.R", "hand.L", "hand.R"]
+    for index in (3, 0):
+        ob.chain_ik.active_index = index
+        press(remove)
+    ob.chain_ik.active_index = 1
+    # Nothing is its counterpart any more.
+    assert refusal(mirror) == sentence.format("upper_arm.R")
