@@ -237,10 +237,11 @@ class ChainBatch:
         """Note bones whose channels come neither from their chains nor from keys."""
         if moment.is_new:
             return
-        differs = self._rigs.present != self._channels
+        # A pose that was copied and pasted flipped differs by rounding.
+        differs = (np.abs(self._rigs.present - self._channels) > READ_NOISE).any(axis=2)
         if not differs.any():
             return
-        differs = differs.any(axis=2) & self._has_pull[:, None] & ~np.isnan(self._channels[..., 0])
+        differs &= self._has_pull[:, None]
         # These bones start from their present pose, so nothing is reverted.
         differs[:, self.driven[0].is_current] = False
         for row in differs.any(axis=1).nonzero()[0].tolist():

@@ -3,7 +3,9 @@
 import bpy
 import pytest
 
+from tests.blender.body.human_bodies import make_character
 from tests.blender.setups import rigs, tree_rigs
+from tests.blender.setups.selecting import press, select_bones
 
 BENT = ((0, 0, 0), (0, -0.3, 1), (0, 0, 2))
 WARNING = (
@@ -100,6 +102,21 @@ def test_a_key_of_auto_keying_is_reported_if_it_is_on_the_posed_channel():
     rigs.change(bone, rotation_quaternion=TURNED)
     assert first_status(ob).startswith(WARNING.format("Bone.1"))
     assert KEY_WARNING not in first_status(ob)
+
+
+def test_a_pose_pasted_flipped_is_not_reported_where_it_is_the_pose_of_the_chains(rigify):
+    ob = make_character("human")
+    rigs.change(ob.pose.bones["Arm Target.L"], location=(0.1, 0.2, 0.05))
+    select_bones(ob, ob.data.bones.keys())
+    press(bpy.ops.pose.copy)
+    press(bpy.ops.pose.paste, flipped=True)
+    rigs.updated()
+    assert ob.pose.bones["Arm Target.R"].location.length > 0.2
+    assert not [chain.name for chain in ob.chain_ik.chains if "by hand" in chain.status]
+    # Also where no control moves.
+    press(bpy.ops.pose.paste, flipped=True)
+    rigs.updated()
+    assert not [chain.name for chain in ob.chain_ik.chains if "by hand" in chain.status]
 
 
 @pytest.mark.parametrize("change", ["use_tail", "bone", "mute another"])
