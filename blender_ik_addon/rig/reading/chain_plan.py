@@ -370,16 +370,22 @@ def _below_itself(
 ) -> str:
     """Return the message of a chain that moves its own target, pole or floor."""
     if (armature_object.session_uid, anchor.bone) not in written:
-        for control, space in _spaces_of(anchor):
+        for control, constraint, space in _spaces_of(anchor):
             moved_by = Dependencies()
             moved_by.add_anchors(space)
             if not written.isdisjoint(moved_by.points):
+                # An influence of 0 does not break the cycle in Blender's graph.
                 return Message(
                     "This chain moves the space '{bone}' of its own {word} '{name}': choose another"
-                    " Space.",
+                    " Space."
+                    if constraint.influence
+                    else "This chain moves the space '{bone}' of its own {word} '{name}', which is"
+                    " off: key the eye of the constraint '{constraint}', off here and on where the"
+                    " space is on.",
                     bone=space.bone or space.object.name,
                     word=word,
                     name=control.name,
+                    constraint=constraint.name,
                 )
     if anchor.object == armature_object:
         return Message(
@@ -397,12 +403,12 @@ def _below_itself(
 
 def _spaces_of(
     anchor: Anchor,
-) -> Iterator[tuple[bpy.types.Object | bpy.types.PoseBone, Anchor]]:
-    """Yield an object or bone and its parents, each with the anchors of spaces that move it."""
+) -> Iterator[tuple[bpy.types.Object | bpy.types.PoseBone, bpy.types.Constraint, Anchor]]:
+    """Yield an object or bone and its parents, each with its spaces and the anchors of these."""
     control: bpy.types.Object | bpy.types.PoseBone | None = channels_of(anchor)
     while control is not None:
         for constraint in control.constraints:
             if constraint.name.startswith(SPACE) and not constraint.mute:
                 if (space := space_of(constraint)) is not None:
-                    yield control, space
+                    yield control, constraint, space
         control = control.parent

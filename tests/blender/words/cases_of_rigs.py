@@ -49,10 +49,18 @@ INPUT = [
     Case("This chain moves its own target bone 'Limb.1'", follows("Limb.1")),
     *(
         Case(
-            f"This chain moves the space 'Limb.1' of its own {word} 'Free'",
-            goes_along(role),
+            f"This chain moves the space 'Limb.1' of its own {word} 'Free'{end}",
+            goes_along(role, influence),
         )
         for word, role in (("target", "target"), ("pole", "pole_target"))
+        for influence, end in (
+            (1.0, ": choose another Space"),
+            (
+                0.0,
+                ", which is off: key the eye of the constraint 'Chain IK Space Limb.1', off here"
+                " and on where the space is on",
+            ),
+        )
     ),
     *(
         Case(f"This chain moves its own {word} 'Below'", below)

@@ -236,10 +236,10 @@ def hangs_below(ob: bpy.types.Object, role: str = "target", bone: str = "") -> I
 
 
 @as_step
-def goes_along(ob: bpy.types.Object, role: str) -> Iterator[None]:
-    """Give the limb a target or pole whose space is one of its bones."""
+def goes_along(ob: bpy.types.Object, role: str, influence: float) -> Iterator[None]:
+    """Give the limb a target or pole with one of its bones as a space, which is on or off."""
     free = rigs.make_empty("Free", (0.5, -1.0, 1.0))
-    add_space(Anchor(free), Anchor(ob, "Limb.1")).influence = 1.0
+    add_space(Anchor(free), Anchor(ob, "Limb.1")).influence = influence
     with chain(**{role: free})(ob):
         yield
 
