@@ -71,7 +71,7 @@ class CompiledJoints(Rows):
         """Return the middles and half widths of ranges, radians, shape (n, 3, B) each."""
         ranges = map(joint_limits.lock_axes, self.kinds, self.low, self.high)
         low, high = (np.array(ends) for ends in zip(*ranges, strict=True))
-        least, most = joint_limits.find_spans(low, high)
+        least, most = joint_limits.find_spans(self.kinds, low, high)
         return 0.5 * (least + most), 0.5 * (most - least)
 
     @cached_property

@@ -5,6 +5,8 @@ Formulas take numbers; functions of arrays (..., components, B) or rows (..., co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..algebra import matrices, nested, quaternions, turns
@@ -155,9 +157,14 @@ def find_wide_middle(kind: JointKind, low: Array, high: Array) -> tuple[int, Arr
     return axis, np.where(is_wide, 0.5 * (least + most), 0.0)
 
 
-def find_spans(low: Array, high: Array) -> tuple[Array, Array]:
-    """Return ranges with infinite ends put at ``OPEN_RANGE`` from the other end, or from zero."""
+def find_spans(kinds: Sequence[JointKind], low: Array, high: Array) -> tuple[Array, Array]:
+    """Return ranges (n, 3, B), infinite ends put at ``OPEN_RANGE`` from the other end or from zero.
+
+    Hinges without any end make whole turns: nothing else brings what they carry behind them.
+    """
     has_low, has_high = np.isfinite(low), np.isfinite(high)
-    least = np.where(has_low, low, np.where(has_high, high, 0.0) - OPEN_RANGE)
-    most = np.where(has_high, high, np.where(has_low, low, 0.0) + OPEN_RANGE)
+    is_hinge = np.array([kind in HINGES for kind in kinds])[:, None, None]
+    width = np.where(is_hinge & ~has_low & ~has_high, np.pi, OPEN_RANGE)
+    least = np.where(has_low, low, np.where(has_high, high, 0.0) - width)
+    most = np.where(has_high, high, np.where(has_low, low, 0.0) + width)
     return least, most

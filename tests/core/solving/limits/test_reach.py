@@ -8,7 +8,7 @@ from blender_ik_addon.core.solving import restarts
 from blender_ik_addon.core.solving.joint_run import Run
 from tests.core.chains import ITERATIVE, SOLVERS, random_frame
 from tests.core.equilibrium.test_force_robust import random_rig
-from tests.core.limited_rigs import RIGS, K, knee, make_rig, misses, poles_of, targets_of
+from tests.core.limited_rigs import RIGS, K, X, knee, make_rig, misses, poles_of, targets_of
 from tests.core.limited_rigs import worst_violation as worst
 from tests.helpers import make_rng
 
@@ -45,6 +45,20 @@ def test_targets_of_limited_poses_are_reached_from_rest(name, solver, has_pole):
     assert np.mean(gaps <= ARRIVED) >= SHARES[solver], f"{np.sum(gaps > ARRIVED)} of 60 missed"
     assert worst(rig, solutions) <= EXACT
     np.testing.assert_array_equal(solutions.is_converged, gaps <= 1.0001e-5)
+
+
+@pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK, Solver.CCD])
+def test_a_hinge_without_a_range_turns_round_to_targets_behind_it(solver):
+    """An excavator that slews freely: eight of these targets within its reach were lost."""
+    arm = [(K.HINGE_X, ((-60, 45),)), (K.HINGE_X, ((-110, 20),))]
+    slews, shape = ((), ((-179, 179),)), {"lengths": (1.5, 4.7, 3.0), "bends": ((X, 42), (X, 75))}
+    rigs = [make_rig([(K.HINGE_Y, slew), *arm], **shape) for slew in slews]
+    for rig in rigs:
+        # The boom is fixed in front of the slewing axis.
+        rig.segments[0, 2] = 0.3
+    targets = targets_of(rigs[1], 300, make_rng(16), share=1.0)
+    gaps = misses(rigs[0], solved(rigs[0], targets, None, solver), targets)
+    assert np.sum(gaps > ARRIVED) <= 2
 
 
 @pytest.mark.parametrize("solver", [Solver.NEWTON, Solver.FABRIK, Solver.FORCE])
