@@ -107,8 +107,8 @@ def _animation_of(
 def change_influence(settings: ChainGroup, context: bpy.types.Context) -> None:
     """Give the stored pose of an idle chain back at once if no update does it.
 
-    Without live no update does, and Blender lists no change of a hidden object. A later update
-    would replace a new pose of the user.
+    Without live no update does for a muted chain, and Blender lists no change of a hidden object. A
+    later update would replace a new pose of the user.
     """
     tag(settings, context)
     owner, scene, view_layer = owner_of(settings), context.scene, context.view_layer
@@ -119,7 +119,8 @@ def change_influence(settings: ChainGroup, context: bpy.types.Context) -> None:
     # A scene that is not shown may be at another frame.
     if scene in owner.users_scene and not library_problem(owner):
         with suppress(IKError):
-            if not scene.chain_ik.use_live or is_hidden(owner, view_layer.depsgraph):
+            is_left = settings.mute and not scene.chain_ik.use_live
+            if is_left or is_hidden(owner, view_layer.depsgraph):
                 release(settings)
 
 

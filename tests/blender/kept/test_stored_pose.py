@@ -62,8 +62,11 @@ def test_keyed_bones_get_the_pose_of_their_keys_at_once(mode, way):
     rigs.assert_same_pose(ob, free)
 
 
-@pytest.mark.parametrize("pause", ["hidden", "Live is off"])
-@pytest.mark.parametrize("way", [("mute", True), ("influence", 0.0)], ids=str)
+@pytest.mark.parametrize(
+    ("way", "pause"),
+    [(("mute", True), "hidden"), (("influence", 0.0), "hidden"), (("mute", True), "Live is off")],
+    ids=str,
+)
 def test_bones_that_no_update_reaches_get_their_pose_at_once_and_keep_a_new_one(way, pause):
     """Earlier, an undo of anything, or showing the armature, replaced the new pose."""
     ob, target, free = make_posed_arm()
