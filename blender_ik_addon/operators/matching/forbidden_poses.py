@@ -22,7 +22,7 @@ from ...rig.reading.chain_plan import plan_chain
 from ...rig.reading.channels import Pose, read_pose
 from ...rig.reading.spec import ChainSpec
 from ...rig.tools.fk_ik import measure_excess
-from ...rig.tools.trial_solve import find_solved_pose
+from ...rig.tools.trial_solve import find_poses
 from .. import selection
 from .matched_chains import SpecsByRig
 
@@ -52,10 +52,21 @@ class ForbiddenPose(NamedTuple):
         """The present settings of the chain."""
         return chain_spec(self.owner.chain_ik.chains[self.chain])
 
-    def turn_to(self, pose: Pose) -> float:
-        """Return the largest turn of a bone to another pose, radians."""
-        turns = _turns_in(pose, self.owner, self.spec)
+    def turn_when_shown(self) -> float:
+        """Return the largest turn of a bone to the present pose, radians."""
+        turns = _turns_in(read_pose(self.owner), self.owner, self.spec)
         return float(np.max(angles_between(self.turns, turns)))
+
+    def turn_when_solved(self, depsgraph: bpy.types.Depsgraph) -> float:
+        """Return the largest turn of a bone when the chain takes over, radians; 0 if it does not.
+
+        To be called while the pose is shown.
+        """
+        with suppress(IKError):
+            poses = find_poses(depsgraph, self.owner, self.spec)
+            before, after = (_turns_in(pose, self.owner, self.spec) for pose in poses)
+            return float(np.max(angles_between(before, after)))
+        return 0.0
 
 
 def find_forbidden(chosen: SpecsByRig, frame: int) -> list[ForbiddenPose]:
@@ -85,7 +96,7 @@ def worst_by_chain(poses: Iterable[ForbiddenPose]) -> list[ForbiddenPose]:
 
 def turned_when_shown(poses: Iterable[ForbiddenPose]) -> list[Message]:
     """Return the chains that have left their poses, and by what angles, in words."""
-    turns = [(pose, pose.turn_to(read_pose(pose.owner))) for pose in poses]
+    turns = [(pose, pose.turn_when_shown()) for pose in poses]
     return [_turn_in_words(pose, turn) for pose, turn in turns if turn > MIN_TURN]
 
 
@@ -102,17 +113,10 @@ def turned_when_solved(poses: Sequence[ForbiddenPose], context: bpy.types.Contex
         for pose in poses:
             if not is_here:
                 scene.frame_set(pose.frame)
-            turn = _solved_turn(pose, context.evaluated_depsgraph_get())
+            turn = pose.turn_when_solved(context.evaluated_depsgraph_get())
             if turn > MIN_TURN:
                 words.append(_turn_in_words(pose, turn, has_frame=pose.frame != present))
     return words
-
-
-def _solved_turn(pose: ForbiddenPose, depsgraph: bpy.types.Depsgraph) -> float:
-    """Return the largest turn of a bone when the chain takes over, radians; 0 if it does not."""
-    with suppress(IKError):
-        return pose.turn_to(find_solved_pose(depsgraph, pose.owner, pose.spec))
-    return 0.0
 
 
 def _turn_in_words(pose: ForbiddenPose, turn: float, *, has_frame: bool = False) -> Message:

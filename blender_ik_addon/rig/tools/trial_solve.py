@@ -132,21 +132,24 @@ def solve_once(
     return outcome
 
 
-def find_solved_pose(
+def find_poses(
     depsgraph: bpy.types.Depsgraph, armature_object: bpy.types.Object, spec: ChainSpec
-) -> Pose:
-    """Return the pose that a chain gives its bones with its whole influence; write nothing.
+) -> tuple[Pose, Pose]:
+    """Return the present pose of a chain and the one that its whole influence gives it.
 
-    It is solved without other chains.
+    Bones are posed by their channels, without constraints; nothing is written. The chain is solved
+    without other chains.
 
     Raises:
         IKError: If the chain cannot be solved.
     """
     trial = _trial_alone(depsgraph, armature_object, replace(spec, influence=1.0))
+    pose_bones(trial.state, trial.driven.bones)
+    present = trial.state.pose.copy()
     trial.solve(WorldMatrices(depsgraph))
     trial.outcome()
     pose_bones(trial.state, trial.driven.bones)
-    return trial.state.pose
+    return present, trial.state.pose
 
 
 def _trial_alone(

@@ -82,6 +82,19 @@ def test_a_pose_that_limits_will_turn_is_reported(button, use_limits, pole_mode,
 
 
 @pytest.mark.parametrize("button", [switch, snap])
+def test_what_constraints_turn_is_not_blamed_on_limits(button, capfd):
+    ob = make_arms()
+    turn_elbow(ob, "Arm.L", (40.0, 0.0, 0.05))
+    turned = rigs.make_empty(location=(0.0, 5.0, 0.0))
+    turned.rotation_euler = 1.0, 2.0, 3.0
+    ob.pose.bones["Arm.L.2"].constraints.new("COPY_ROTATION").target = turned
+    rigs.updated()
+    select_bones(ob, ["Arm.L.1"])
+    press(button)
+    assert not warnings(capfd)
+
+
+@pytest.mark.parametrize("button", [switch, snap])
 def test_one_sentence_names_all_chains_that_limits_will_turn(button, capfd):
     ob = make_arms()
     for name, degrees in zip(SIDES, (SIDEWAYS, WRONG_WAY), strict=True):
