@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..algebra import turns
 from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import MIN_LENGTH, dot, norm
 from ..algebra.chains_first import apply, chains_first
@@ -16,6 +17,7 @@ from ..kinematics.aims import Aims, Tips
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.posed import State
+from ..kinematics.swing_twist import MIN_SWING_COSINE
 from ..kinematics.task import REACH_TOLERANCE
 from ..solvers import newton_joints
 from ..solvers.newton_directions import FIRST_DAMPING
@@ -56,6 +58,9 @@ HOLDING_TOLERANCE = 1e-5
 # Share of the greatest possible pull: a pose that a weaker one would move counts as the nearest.
 # Ten iterations leave up to 0.025 where limits hold a chain back, and from 0.07 where they do not.
 STATIONARY_PULL = 0.04
+# Share of the reach: an effector that is no farther from the axis of its bone is on it. Rest axes
+# in float32 are off by less.
+OFF_AXIS = 1e-6
 
 
 NEWTON = Method(
@@ -262,8 +267,28 @@ class Run(Rows):
             target = np.concatenate((target, np.zeros((aims.row_count, target.shape[-1]))))
         inputs = target, self.tolerance, caps
         result, steps = compromise(tree, state, *inputs, is_alone=self.is_alone)
-        result = self.tree.restate(result)
+        turn = np.where(self.is_open(result), self.keep_roll(result.turn, state.turn), result.turn)
+        result = self.tree.make_state(turn, result.slide)
         return result.choose(steps > 0, state), used + steps
+
+    def keep_roll(self, turn: Array, start: Array) -> Array:
+        """Return turns (n, 4, B) with the last bones of chains rolled as in ``start``.
+
+        A roll about its own axis moves no effector, so nothing else would keep it still.
+        """
+        across = np.abs(self.tree.ends[0, ::2]).max(axis=0)
+        if not self.is_chain or (self.aims is not None and self.aims.tips is not None):
+            return turn
+        last = self.tree.topology.effector_bones[0]
+        w, _, y, _ = turn[last]
+        start_w, _, start_y, _ = start[last]
+        size = np.hypot(w, y) * np.hypot(start_w, start_y)
+        has_roll = (size > MIN_SWING_COSINE) & (across <= OFF_AXIS * self.tree.reach)
+        back = np.where(has_roll, (w * start_w + y * start_y) / np.where(has_roll, size, 1.0), 1.0)
+        side = np.where(has_roll, (w * start_y - y * start_w) / np.where(has_roll, size, 1.0), 0.0)
+        rolled, zero = turn.copy(), np.zeros_like(back)
+        rolled[last] = turns.multiply(turn[last], np.array((back, zero, side, zero)))
+        return rolled
 
     def come_nearest(self, state: State, used: Counts, flags: Flags) -> tuple[State, Counts]:
         """Bring flagged chains as near to their targets as they get; aims choose among these poses.

@@ -58,6 +58,7 @@ def restart(
     trials.iterations[len(owners) :] = MAX_NEWTON_ITERATIONS
     turn = _sample_turns(part.tree.joints, owners, samples)
     turn = np.concatenate((turn, present.turn), axis=-1)
+    turn = trials.keep_roll(turn, present.turn[..., [*owners, *range(count)]])
     start = trials.tree.clamp_state(turn, trials.start.slide)
     # A chain that only looks for another side has to arrive, any other one to converge.
     approach = trials.minimise_errors if part.is_open(present).any() else trials.close

@@ -285,3 +285,19 @@ def test_a_compressed_spine_arcs_and_does_not_zigzag() -> None:
     together = (bends[:-1] * bends[1:]).sum(axis=1)
     assert (together > -1e-3).all()
     assert np.degrees(np.arcsin(np.linalg.norm(bends, axis=1).max())) < 70.0
+
+
+@pytest.mark.parametrize("name", ["Y_4_3_3", "spine_with_arms"])
+def test_elbows_at_the_ends_of_trees_do_not_twist_for_nothing(name):
+    """They twisted by up to half a radian, and took half as many iterations more."""
+    rig, rng = TREES[name](), np.random.default_rng(60)
+    ends, kinds = rig.effector_bones, dict(enumerate(rig.kinds))
+    kinds |= dict.fromkeys(ends, JointKind.ELBOW_X)
+    rig = replace(rig, kinds=tuple(kinds.values()))
+    targets = rig.targets(rng) + 0.5 * rig.length * rng.normal(size=(40, len(ends), 3))
+    options = SolveOptions(Solver.NEWTON, tolerance=1e-5 * rig.length)
+    solutions = solve_batch(rig.trees(40), Goals(targets), options)
+    turns = solutions.local_rotations_wxyz[:, list(ends)]
+    twists = np.abs(np.arctan2(turns[..., 2], turns[..., 0]))
+    assert np.mean(~solutions.is_converged) > 0.5
+    assert twists.max() < 0.02
