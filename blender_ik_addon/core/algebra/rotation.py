@@ -1,4 +1,4 @@
-"""Rotations in the layout of records and rigs: quaternions (..., 4), matrices (..., 3, 3).
+"""Rotations and vectors as records and rigs hold them: (..., 4), (..., 3, 3) and (..., 3).
 
 The formulas, and their documentation, are in ``quaternions``, ``angles`` and ``vectors``. Here the
 last axis of an array becomes a tuple of numbers, and the result becomes an array again.
@@ -105,3 +105,15 @@ def _signs(vectors: Array) -> Array:
     is_opposite = (vectors[1:] * vectors[:-1]).sum(axis=1) < 0.0
     signs: Array = np.cumprod(np.append(1.0, np.where(is_opposite, -1.0, 1.0)))[:, None]
     return signs
+
+
+def length(vectors: Array, axis: int | tuple[int, int] = -1) -> Array:
+    """Return lengths along axes, which stay as axes of size one; faster than NumPy's own."""
+    lengths: Array = np.sqrt((vectors * vectors).sum(axis=axis, keepdims=True))
+    return lengths
+
+
+def unit(vectors: Array, axis: int = -1) -> Array:
+    """Return unit vectors, zero staying zero; axis -2 takes the columns of matrices."""
+    lengths = length(vectors, axis)
+    return vectors / np.where(lengths > 0.0, lengths, 1.0)

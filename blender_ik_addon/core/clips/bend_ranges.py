@@ -42,10 +42,10 @@ class BendRanges(NamedTuple):
             segments: Segments of the bones, in the same frames, shape (F, m, 3).
             local: Rotations of all bones in these frames, shape (F, k, 4).
         """
-        above, segments = _unit(above), _unit(segments)
+        above, segments = rotation.unit(above), rotation.unit(segments)
         straightness = (segments * above).sum(axis=2, keepdims=True)
         bends = segments - straightness * above
-        axes = _unit(_unit(bends).sum(axis=0))
+        axes = rotation.unit(rotation.unit(bends).sum(axis=0))
         least = (segments * axes).sum(axis=2).min(axis=0)
         rows = np.flatnonzero((least > 0.0) & (straightness.min(axis=(0, 2)) > FOLDED))
         back = rotation.conjugate(local[:, bones[rows]])
@@ -61,15 +61,9 @@ class BendRanges(NamedTuple):
         held = local.copy()
         segments = rotation.rotate(local[:, self.bones], self.segments)
         cosines = (segments * self.axes).sum(axis=2, keepdims=True)
-        across = _unit(segments - cosines * self.axes)
+        across = rotation.unit(segments - cosines * self.axes)
         least = np.maximum(cosines, self.least[:, None])
         edges = least * self.axes + np.sqrt(1.0 - np.minimum(least, 1.0) ** 2) * across
         swings = rotation.between(segments, edges)
         held[:, self.bones] = rotation.multiply(swings, local[:, self.bones])
         return held
-
-
-def _unit(vectors: Array) -> Array:
-    """Return unit vectors; zero for those without a direction."""
-    size = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(size > 0.0, size, 1.0)

@@ -12,8 +12,6 @@ from ...core.algebra.arithmetic import Array, Indices
 Metric = Callable[[Array, Array], Array]
 
 ROTATIONS_OF_FOUR = ("rotation_quaternion", "rotation_axis_angle")
-# Minimum divisor of a norm, so that the components of a zero quaternion stay zero.
-MIN_NORM = 1e-30
 
 
 def needed_keys(
@@ -71,11 +69,7 @@ def _metric(prop: str, bone_length: float) -> Metric:
 
 def _angles(first: Array, second: Array) -> Array:
     """Return the angles between rotations as quaternions of any length, shape (f,)."""
-    first, second = _unit(first), _unit(second)
+    first, second = rotation.unit(first), rotation.unit(second)
     # Unlike the scalar product, this is exact for small angles as well.
     distances = (np.linalg.norm(first - sign * second, axis=1) for sign in (1.0, -1.0))
     return 4.0 * np.arcsin(np.clip(0.5 * np.minimum(*distances), 0.0, 1.0))
-
-
-def _unit(vectors: Array) -> Array:
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), MIN_NORM)

@@ -109,17 +109,19 @@ def parent_frames(parent_pose: Array, rest: RestFrames) -> ParentFrames:
     is_full, is_aligned = mode == InheritScale.FULL, mode == InheritScale.ALIGNED
     is_fix_shear, is_legacy = mode == InheritScale.FIX_SHEAR, mode == InheritScale.NONE_LEGACY
     straight = _without_shear(parent_pose)
-    lengths = _length(parent_pose, -2)[..., 0, :]
+    lengths = rotation.length(parent_pose, -2)[..., 0, :]
     volume = np.abs(np.linalg.det(parent_pose))[..., None]
     # Sheared columns are longer than their volume warrants; a zero column has no box.
     box = np.prod(lengths, axis=-1, keepdims=True)
     trimmed = lengths * np.cbrt(np.where(box > 0.0, volume / np.where(box > 0.0, box, 1.0), 1.0))
-    axes = _unit(np.where(is_legacy[..., None], parent_pose, straight), axis=-2)
+    axes = rotation.unit(np.where(is_legacy[..., None], parent_pose, straight), axis=-2)
     axes = np.where((is_full | is_fix_shear)[..., None], parent_pose, axes)
     axes = np.where(turns[..., None], axes, rest.parent_rest)
     sizes = np.where(mode == InheritScale.AVERAGE, np.cbrt(volume), np.ones(3))
     sizes = np.where(is_full & ~turns, lengths, np.where(is_fix_shear & ~turns, trimmed, sizes))
-    post = np.where(is_aligned, np.where(turns, _length(straight, -2)[..., 0, :], trimmed), 1.0)
+    post = np.where(
+        is_aligned, np.where(turns, rotation.length(straight, -2)[..., 0, :], trimmed), 1.0
+    )
     rs = (axes * sizes[..., None, :]) @ rest.offset
     return ParentFrames(np.where(is_fix_shear[..., None], _without_shear(rs), rs), post)
 
@@ -142,7 +144,7 @@ def local_from_pose(frames: ParentFrames, pose: Array, scale: Array) -> Array:
     """
     # ``post`` is never negative and lengths are dropped, so it does not matter here.
     sign = np.where(scale < 0.0, -1.0, 1.0)[..., None, :]
-    x, pose_y, z = np.moveaxis(_unit(inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
+    x, pose_y, z = np.moveaxis(rotation.unit(inverse(frames.rs) @ pose, axis=-2) * sign, -1, 0)
     # If the first two do not show y, only x or z is left: any direction across it will do.
     aside = x + z
     y = _first_visible(pose_y, lambda: (rotation.cross(z, x), across(_Y, aside), across(_X, aside)))
@@ -163,7 +165,7 @@ def local_start(frames: ParentFrames, segment: Array, scale: Array) -> Array:
     """
     visible = scale * frames.post * segment
     plain = np.where(np.any(segment != 0.0, axis=-1, keepdims=True), segment, _Y)
-    return _unit(np.where(np.any(visible != 0.0, axis=-1, keepdims=True), visible, plain))
+    return rotation.unit(np.where(np.any(visible != 0.0, axis=-1, keepdims=True), visible, plain))
 
 
 def local_direction(frames: ParentFrames, direction: Array, otherwise: Array) -> Array:
@@ -178,8 +180,8 @@ def local_direction(frames: ParentFrames, direction: Array, otherwise: Array) ->
         otherwise: Unit vectors, (..., 3), for a zero direction, or one that a flat frame hides.
             ``local_rotation @ local_start(...)`` keeps the bone.
     """
-    size = _length(frames.rs, (-2, -1))[..., 0]
-    vectors = transform_direction(inverse(frames.rs), _unit(direction)) * size
+    size = rotation.length(frames.rs, (-2, -1))[..., 0]
+    vectors = transform_direction(inverse(frames.rs), rotation.unit(direction)) * size
     return _first_visible(vectors, lambda: (np.broadcast_to(otherwise, vectors.shape),))
 
 
@@ -227,15 +229,15 @@ def find_pixels(points: npt.NDArray[np.floating], matrix: Array, size: tuple[int
 def _without_shear(matrix: Array) -> Array:
     """Return (..., 3, 3) with perpendicular columns: Y kept, X and Z moved alike, volume kept."""
     x, y, z = np.moveaxis(matrix, -1, 0)
-    x, z = across(x, _unit(y)), across(z, _unit(y))
-    cosine = np.sum(_unit(x) * _unit(z), axis=-1, keepdims=True)
+    x, z = across(x, rotation.unit(y)), across(z, rotation.unit(y))
+    cosine = np.sum(rotation.unit(x) * rotation.unit(z), axis=-1, keepdims=True)
     cosine[(np.abs(cosine) < _MIN_COSINE) | (np.abs(cosine) > _MAX_COSINE)] = 0.0
     # X and Z turn by equal angles about Y, away from each other, until they are perpendicular.
     over, under = (1.0 + cosine) ** -0.5, (1.0 - cosine) ** -0.5
     keep, lean = (over + under) / 2.0, (over - under) / 2.0
     shrink = (1.0 - cosine**2) ** 0.25
-    x_straight = keep * x + lean * _unit(z) * _length(x)
-    z_straight = keep * z + lean * _unit(x) * _length(z)
+    x_straight = keep * x + lean * rotation.unit(z) * rotation.length(x)
+    z_straight = keep * z + lean * rotation.unit(x) * rotation.length(z)
     return np.stack((x_straight * shrink, y, z_straight * shrink), axis=-1)
 
 
@@ -246,7 +248,7 @@ def inverse(matrix: Array) -> Array:
     cofactors = cofactors - by_last[..., _NEXT, :] * by_next[..., _LAST, :]
     determinant = np.sum(matrix[..., 0, :] * cofactors[..., 0, :], axis=-1)
     # The product of the norms of a matrix and its inverse is its longest over its shortest side.
-    sides = (_length(matrix, (-2, -1)) * _length(cofactors, (-2, -1)))[..., 0, 0]
+    sides = (rotation.length(matrix, (-2, -1)) * rotation.length(cofactors, (-2, -1)))[..., 0, 0]
     is_flat = np.abs(determinant) <= _MIN_SIDE_RATIO * sides
     divisor = np.where(is_flat, 1.0, determinant)[..., None, None]
     inverse: Array = np.swapaxes(cofactors, -1, -2) / divisor
@@ -257,28 +259,17 @@ def inverse(matrix: Array) -> Array:
 
 def _first_visible(first: Array, find_others: Callable[[], tuple[Array, ...]]) -> Array:
     """Return the directions of the first nonzero vectors (..., 3), all about of unit length."""
-    length = _length(first)
+    length = rotation.length(first)
     if (length > _MIN_SIDE_RATIO).all():
         return first / length
     vectors = first, *find_others()
-    result = _unit(vectors[-1])
+    result = rotation.unit(vectors[-1])
     for vector in vectors[-2::-1]:
-        is_zero = _length(vector) <= _MIN_SIDE_RATIO
-        result = np.where(is_zero, result, _unit(vector))
+        is_zero = rotation.length(vector) <= _MIN_SIDE_RATIO
+        result = np.where(is_zero, result, rotation.unit(vector))
     return result
 
 
 def across(vector: Array, axis: Array) -> Array:
     """Return the components of vectors (..., 3) perpendicular to unit axes."""
     return vector - axis * np.sum(vector * axis, axis=-1, keepdims=True)
-
-
-def _length(vector: Array, axis: int | tuple[int, int] = -1) -> Array:
-    """Return lengths along axes, which stay as axes of size one; faster than NumPy's own."""
-    return np.sqrt((vector * vector).sum(axis=axis, keepdims=True))
-
-
-def _unit(vector: Array, axis: int = -1) -> Array:
-    """Return unit vectors, zero staying zero; axis -2 takes the columns of matrices."""
-    length = _length(vector, axis)
-    return vector / np.where(length > 0.0, length, 1.0)
