@@ -119,8 +119,8 @@ def change_influence(settings: ChainGroup, context: bpy.types.Context) -> None:
     # A scene that is not shown may be at another frame.
     if scene in owner.users_scene and not library_problem(owner):
         with suppress(IKError):
-            is_left = settings.mute and not scene.chain_ik.use_live
-            if is_left or is_hidden(owner, view_layer.depsgraph):
+            is_paused = settings.mute and not scene.chain_ik.use_live
+            if is_paused or is_hidden(owner, view_layer.depsgraph):
                 release(settings)
 
 

@@ -276,9 +276,9 @@ class Run(Rows):
 
         A roll about its own axis moves no effector, so nothing else would keep it still.
         """
-        across = np.abs(self.tree.ends[0, ::2]).max(axis=0)
         if not self.is_chain or (self.aims is not None and self.aims.tips is not None):
             return turn
+        across = np.abs(self.tree.ends[0, ::2]).max(axis=0)
         last = self.tree.topology.effector_bones[0]
         w, _, y, _ = turn[last]
         start_w, _, start_y, _ = start[last]

@@ -54,11 +54,12 @@ def restart(
     part, count, present = run.take_capped(rows, MAX_NEWTON_ITERATIONS), len(rows), state.take(rows)
     (sample_count, start_count), owners = counts, np.repeat(np.arange(count), counts[1])
     samples = find_nearest(part, take_rows(tips[:, :, :sample_count], rows), start_count)
-    trials = part.take_capped(np.concatenate((owners, np.arange(count))), MAX_RESTART_ITERATIONS)
+    tried = np.concatenate((owners, np.arange(count)))
+    trials = part.take_capped(tried, MAX_RESTART_ITERATIONS)
     trials.iterations[len(owners) :] = MAX_NEWTON_ITERATIONS
     turn = _sample_turns(part.tree.joints, owners, samples)
     turn = np.concatenate((turn, present.turn), axis=-1)
-    turn = trials.keep_roll(turn, present.turn[..., [*owners, *range(count)]])
+    turn = trials.keep_roll(turn, present.turn[..., tried])
     start = trials.tree.clamp_state(turn, trials.start.slide)
     # A chain that only looks for another side has to arrive, any other one to converge.
     approach = trials.minimise_errors if part.is_open(present).any() else trials.close
