@@ -143,6 +143,7 @@ def test_a_pole_for_a_limited_arm_near_full_reach_turns_nothing(rigify, share):
     # Held back by limits, the bones are where they are to a ten-thousandth.
     with unmoved(ob, 1e-4):
         press(bpy.ops.pose.chain_ik_pole_add, control="EMPTY")
+    assert chain.pole_target is not None
 
 
 @pytest.mark.parametrize(
