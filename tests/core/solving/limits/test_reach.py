@@ -140,6 +140,28 @@ def test_of_the_restarts_that_reach_the_least_change_is_taken(
     np.testing.assert_allclose(again.joint_positions, first.joint_positions, atol=1e-9)
 
 
+@pytest.mark.parametrize(("knee_rest", "restarts_again"), [(5, False), (60, True)])
+def test_no_other_start_is_tried_where_lengths_alone_keep_the_target_out_of_reach(
+    knee_rest: int, restarts_again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A knee that keeps five degrees of its bend costs less than a restart has to gain."""
+    rig, find_nearest = (
+        make_rig([(K.BALL, ()), (K.HINGE_X, ((knee_rest, 150),))]),
+        restarts.find_nearest,
+    )
+    directions = make_rng(47).normal(size=(30, 3))
+    targets = 1.3 * rig.length * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    calls = []
+
+    def count_starts(run: Run, tips: np.ndarray, starts: int) -> np.ndarray:
+        calls.append(starts)
+        return find_nearest(run, tips, starts)
+
+    monkeypatch.setattr(restarts, "find_nearest", count_starts)
+    solved(rig, targets, None, Solver.NEWTON)
+    assert bool(calls) is restarts_again
+
+
 @pytest.mark.parametrize(("name", "most"), [("tail", 3e-3), ("planar_four", 2e-3)])
 def test_twenty_sweeps_of_fabrik_alone_come_near(name: str, most: float) -> None:
     # Measured: 0.0017 and 0.0004; if limits hold joints in one direction only, 0.0051 and 0.0076.
