@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra import quaternions
+from ..algebra.angles import wind_angle
 from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Number
 from ..algebra.quaternions import Quaternion, rotate
 from ..algebra.vectors import (
@@ -30,6 +31,7 @@ from ..algebra.vectors import (
     subtract,
     unit,
 )
+from .swing_twist import clamp_angle, find_middle
 
 # A start pose with a smaller mean offset from the chord, as a share of the chain's length, counts
 # as straight: its side would be noise of float32 storage (1e-7 per bone). If this were ten times
@@ -71,6 +73,32 @@ class Pole(NamedTuple):
     position: Any
     angle: Number
     keeps_start: bool = False
+
+
+class Base(NamedTuple):
+    """The bones before the first that bends: a column that slews, and fixed bones.
+
+    Vectors are relative to the root; angles are radians about the axis.
+
+    Attributes:
+        bone: Index of the bone that slews.
+        head: Head of the first bone that bends.
+        tip: Place of the effector.
+        pivot: A point of the axis.
+        axis: Unit vector.
+        angle: Angle of the start pose.
+        low: Smallest angle.
+        high: Greatest angle.
+    """
+
+    bone: int
+    head: Any
+    tip: Any
+    pivot: Any
+    axis: Any
+    angle: Number
+    low: Number
+    high: Number
 
 
 class Facing(NamedTuple):
@@ -223,6 +251,25 @@ def plan_bend(
     if pole is not None:
         side, rotation = _swivel(m, pole, chord, side, rotation)
     return Bend(chord, side, cross(chord, side), rotation, distance)
+
+
+def slew_base(m: Arithmetic, base: Base, target: Vector) -> Quaternion:
+    """Return the turn of a base toward a target, as far as its range allows.
+
+    Where its range is nearer to the opposite way, it faces that, and the bones beyond reach back.
+
+    Source: derived for this project, tested in tests/core/solving/limits/test_smoothness.py.
+    """
+    axis, low, high = base.axis, base.low, base.high
+    before, after = (reject(subtract(point, base.pivot), axis) for point in (base.tip, target))
+    facing = base.angle + m.atan2(dot(cross(before, after), axis), dot(before, after))
+    middle, ways = find_middle(m, low, high), (facing, facing + math.pi)
+    ends = [clamp_angle(m, way, low, high, middle) for way in ways]
+    gap, other_gap = (
+        m.absolute(wind_angle(m, way - end, 0.0)) for way, end in zip(ways, ends, strict=True)
+    )
+    angle = m.where(gap <= other_gap, *ends)
+    return quaternions.about(m, axis, angle - base.angle)
 
 
 def _swivel(

@@ -8,6 +8,7 @@ one half and one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -22,6 +23,9 @@ from ..algebra.nested import Rows
 from ..algebra.vectors import MIN_LENGTH, smoothstep
 from ..model.joints import JointKind, Joints, free_joints
 from . import bend_plane, reach
+from .bend_plane import Base
+from .compiled_joints import CompiledJoints
+from .joint_limits import HINGES
 
 # Lengths that differ by less than this share of the chain's length count as equal: bones are stored
 # in float32, which makes equal ones differ by some 1e-7. Only NEWTON's start pose depends on it.
@@ -34,6 +38,9 @@ BENDING_AXES = {
     JointKind.ELBOW_Z: 2,
     JointKind.HINGE_Z: 2,
 }
+# Share of the reach: a tip that is nearer to the axis of its base is on it, up to float32 storage.
+# Ten times larger, arms that hang down a little off their axis would not turn to their targets.
+MAX_ON_AXIS = 1e-5
 # A bend direction counts if this share of it is in that plane. With less, limbs that are straight
 # at rest and bend across their bend direction leave their poles by 50 degrees near full reach.
 MIN_SHARE_IN_PLANE = 0.9
@@ -269,3 +276,43 @@ def faces_by_bone(bone_count: int, *, keeps_start: bool) -> bool:
     turn on and on. Where a limb is flipped, its first bone carries the opposite side.
     """
     return bone_count == 2 or not keeps_start
+
+
+def count_base_bones(kinds: Sequence[JointKind]) -> int:
+    """Return how many bones of an arm of hinges come before the first that bends.
+
+    These are one that slews, and fixed ones. None counts where fewer than two bones bend: no plane
+    leads them to their targets. Joints of other kinds turn to any side by themselves.
+    """
+    bends = [kind in BENDING_AXES for kind in kinds]
+    if sum(bends) < 2 or not all(kind in HINGES or kind is JointKind.FIXED for kind in kinds):
+        return 0
+    count = bends.index(True)
+    slewing = [bone for bone in range(count) if kinds[bone] is JointKind.HINGE_Y]
+    return slewing[1] if len(slewing) > 1 else count
+
+
+def compile_base(
+    joints: CompiledJoints, turn: Array, axes: Array, points: Array, count: int
+) -> Base | None:
+    """Return the base of the first bones of runs; None without any.
+
+    Args:
+        joints: The joints of the runs.
+        turn: Their turns, shape (n, 4, B).
+        axes: Matrices from their rotation vectors, shape (n, 3, 3, B).
+        points: Points relative to the root, shape (n + 1, 3, B).
+        count: Count of bones in the base.
+    """
+    if not count:
+        return None
+    kinds = joints.kinds[:count]
+    bone = kinds.index(JointKind.HINGE_Y) if JointKind.HINGE_Y in kinds else 0
+    pivot, tip, axis = points[bone], points[-1], axes[bone, :, 1] / norm(axes[bone, :, 1])
+    angle = 2.0 * np.arctan2(turn[bone, 2], turn[bone, 0])
+    # A tip on the axis has no direction from it, and fixed bones no axis.
+    length = norm(np.diff(points, axis=0)).sum(axis=0)
+    slews = norm(reject(tip - pivot, axis)) > MAX_ON_AXIS * length
+    slews &= kinds[bone] is JointKind.HINGE_Y
+    low, high = (np.where(slews, ends[bone, 1], angle) for ends in (joints.low, joints.high))
+    return Base(bone, points[count], tip, pivot, axis, angle, low, high)

@@ -2,8 +2,10 @@
 
 The least turns from a start pose bend a long chain unevenly, and find the side that hinges bend to
 slowly. A free chain keeps the shape of its start pose, or takes an arc. Its joints' turns, brought
-into their ranges one by one, are near the solution, and often exact. From a start pose in one line
-with its target no turn leads nearer: its runs of bones are bent a little first. A chain is a run.
+into their ranges one by one, are near the solution, and often exact. First bones that only slew, or
+are fixed, are no part of it: counted in, they would lean, and others bend to the other side. From a
+start pose in one line with its target no turn leads nearer: its runs of bones are bent a little
+first. A chain is a run.
 """
 
 from __future__ import annotations
@@ -15,20 +17,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra import arrays, matrices, quaternions, turns
-from ..algebra.arithmetic import ARRAYS, FLOATS, Array, Flags
+from ..algebra import arrays, matrices, quaternions, turns, vectors
+from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Flags
 from ..algebra.arrays import MIN_LENGTH, cross, dot, norm, reject
 from ..algebra.matrices import Matrix
 from ..algebra.nested import Rows, to_floats
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import Vector, smoothstep
+from ..algebra.vectors import Vector, add, smoothstep, subtract
 from ..kinematics import joint_limits, swing_twist
 from ..kinematics.aims import Tips
-from ..kinematics.bend_plane import Pole, plan_bend
+from ..kinematics.bend_plane import Base, Pole, plan_bend, slew_base
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed, State
-from ..kinematics.start_pose import StartPose, compile_start_poses, describe_start
+from ..kinematics.start_pose import (
+    StartPose,
+    compile_base,
+    compile_start_poses,
+    count_base_bones,
+    describe_start,
+)
 from ..kinematics.task import Task
 from ..model.options import Solver
 from ..model.topology import Topology
@@ -52,25 +60,33 @@ class BendStart(Rows):
     Attributes:
         run: Indices of its bones.
         joints: Their joints.
-        start: The start poses.
+        base: The bones before the first that bends, None if that is the first one.
+        start: The start poses of the others.
         bent: The same; straight ones are bent to the middles of their joints' ranges.
-        turn: The joints' turns in these, whether allowed or not, shape (n, 4, B).
+        turn: The turns of all joints in these, whether allowed or not, shape (n, 4, B).
         inner: Matrices from rotation vectors to the frame of each joint, less about stiffer axes,
             shape (n, 3, 3, B).
     """
 
     run: tuple[int, ...]
     joints: CompiledJoints
+    base: Base | None
     start: StartPose
     bent: StartPose
     turn: Array
     inner: Array
 
+    def from_root(self, point: Array) -> Array:
+        """Return a point (3, B) relative to the first bone that bends, relative to the root."""
+        return point if self.base is None else self.base.head + point
+
     def alone(self, row: int) -> FloatBendStart:
         """Return the start of one row, in floats."""
-        bent = self.bent
+        bent, base = self.bent, self.base
         directions = np.diff(bent.points, axis=0) / bent.lengths[:, None]
         return FloatBendStart(
+            None if base is None else Base(base.bone, *(to_floats(part, row) for part in base[1:])),
+            self.start.alone(row),
             bent.alone(row),
             tuple(joint_limits.HINGES.get(kind) for kind in self.joints.kinds),
             *(to_floats(array, row) for array in (directions, self.turn, self.inner)),
@@ -83,6 +99,8 @@ class FloatBendStart(NamedTuple):
     Hinges are the numbers of their axes, None for other joints; directions are those of segments.
     """
 
+    base: Base | None
+    start: StartPose
     bent: StartPose
     hinges: tuple[int | None, ...]
     directions: tuple[Vector, ...]
@@ -122,11 +140,15 @@ def compile_starts(
     for run in map(partial(_leave_ends, tree.topology, posed), runs):
         if len(run) < 2:
             continue
-        points = _find_points(tree, run, posed)
+        base_count = count_base_bones([tree.joints.kinds[bone] for bone in run])
+        points = _find_points(tree, run, posed)[base_count:]
         lengths = norm(np.diff(points, axis=0))
         if (lengths <= MIN_LENGTH).any() or not (chain or _may_be_straight(points, lengths)):
             continue
-        start = chain or compile_start_poses(points, hints[list(run)].sum(axis=0))
+        hint = hints[list(run)].sum(axis=0)
+        start = chain or compile_start_poses(points, hint)
+        if chain and base_count:
+            start = describe_start(chain.root, chain.unit, points - points[0], hint)
         is_line = is_straight(start, stays_near=stays_near)
         if chain or is_line.any():
             starts.append(_compile_run(tree, run, start, turn, is_line))
@@ -136,20 +158,23 @@ def compile_starts(
 def _compile_run(
     tree: KinematicTree, run: tuple[int, ...], start: StartPose, turn: Array, is_line: Flags
 ) -> BendStart:
-    bones, turn = list(run), turn.copy()
+    bones, turn, base_count = list(run), turn.copy(), len(run) - len(start.lengths)
     joints = tree.joints.take_bones(bones)
     if joints.has_stiffness:
         # A stiff joint would have to turn to the middle of its range first.
         is_line = is_line & (joints.mobility == 1.0).all(axis=(0, 1))
-    turn[bones] = np.where(is_line, _bend_to_middles(joints, turn[bones]), turn[bones])
+    turn[bones] = np.where(is_line, _bend_to_middles(joints, turn[bones], base_count), turn[bones])
     posed = tree.pose(turn)
     points = _find_points(tree, run, posed)
-    bent = describe_start(start.root, start.unit, (points - points[0]) / start.unit, start.side)
+    points = (points - points[0]) / start.unit
+    head = points[base_count]
+    bent = describe_start(start.root, start.unit, points[base_count:] - head, start.side)
+    base = compile_base(joints, turn[bones], posed.turn_axes[bones], points, base_count)
     inner = arrays.invert(posed.turn_axes[bones])
     if joints.has_stiffness:
         axes = turns.to_matrices(turn[bones])
         inner = np.einsum("nikb,nkb,njkb,njlb->nilb", axes, joints.relative_mobility, axes, inner)
-    return BendStart(run, joints, start, bent, turn[bones], inner)
+    return BendStart(run, joints, base, start, bent, turn[bones], inner)
 
 
 def _leave_ends(topology: Topology, posed: Posed, run: tuple[int, ...]) -> tuple[int, ...]:
@@ -190,6 +215,7 @@ def bend_as_free(run: BendStart, task: Task) -> Array:
     test_reach.py.
     """
     start, is_line = run.bent, is_straight(run.bent, stays_near=task.stays_near)
+    slew, task = _slew(ARRAYS, run.base, task)
     free_task = task
     if task.pole is None and is_line.any():
         # Straight runs bend toward the start place of their ends: that turns their roots least.
@@ -204,7 +230,31 @@ def bend_as_free(run: BendStart, task: Task) -> Array:
     lengths = start.lengths[:, None, :]
     before = arrays.rotate(turns.to_matrices(whole), np.diff(start.points, axis=0) / lengths)
     bones = turns.multiply(turns.between(before, np.diff(free.points, axis=0) / lengths), whole)
+    if run.base is not None:
+        base_bones = np.zeros((len(run.run) - len(bones), *bones.shape[1:]))
+        base_bones[:, 0] = 1.0
+        base_bones[run.base.bone :] = slew
+        bones = np.concatenate((base_bones, turns.multiply(np.array(slew), bones)))
     return _turn_bones(run.joints, run.turn, run.inner, bones)
+
+
+def _slew(m: Arithmetic, base: Base | None, task: Task) -> tuple[Quaternion, Task]:
+    """Return the turn of a base toward a target, and the task of the bones beyond it.
+
+    That is relative to the first of these, as if the base had not turned.
+    """
+    if base is None:
+        return quaternions.IDENTITY, task
+    slew, pole = slew_base(m, base, task.target), task.pole
+
+    def relate(point: Vector) -> Any:
+        back = quaternions.unrotate(slew, subtract(point, base.pivot))
+        related = subtract(add(back, base.pivot), base.head)
+        return related if m is FLOATS else np.array(related)
+
+    if pole is not None:
+        pole = pole._replace(position=relate(pole.position))
+    return slew, replace(task, target=relate(task.target), pole=pole)
 
 
 def lay_straight(tree: KinematicTree, state: State, line: Array, tips: Tips | None) -> State:
@@ -251,7 +301,9 @@ def _turn_bones(joints: CompiledJoints, turn: Array, inner: Array, bones: Array)
 
 def bend_in_floats(run: FloatBendStart, task: Task) -> list[Quaternion]:
     """As ``bend_as_free``, of one chain."""
-    m, start, free_task = FLOATS, run.bent, task
+    m, start = FLOATS, run.bent
+    slew, task = _slew(m, run.base, task)
+    free_task = task
     is_line = is_straight(start, stays_near=task.stays_near)
     if is_line and task.pole is None:
         free_task = replace(task, pole=Pole(True, tuple(start.points[-1].tolist()), 0.0))
@@ -260,11 +312,15 @@ def bend_in_floats(run: FloatBendStart, task: Task) -> list[Quaternion]:
     if is_line:
         whole = plan_bend(m, start.chord, start.side, start.reach, task.target, None).rotation
     along = (free.points[1:] - free.points[:-1]) / start.lengths[:, None]
-    for hinge, before, after, turn, inner in zip(
-        run.hinges, run.directions, along.tolist(), run.turn, run.inner, strict=True
-    ):
+    bones = []
+    for before, after in zip(run.directions, along.tolist(), strict=True):
         swing = quaternions.between(m, quaternions.rotate(whole, before), after)
-        orientation = quaternions.multiply(swing, whole)
+        bones.append(quaternions.multiply(swing, whole))
+    if run.base is not None:
+        slewing = len(run.hinges) - len(bones) - run.base.bone
+        beyond = [quaternions.multiply(slew, bone) for bone in bones]
+        bones = [quaternions.IDENTITY] * run.base.bone + [slew] * slewing + beyond
+    for hinge, orientation, turn, inner in zip(run.hinges, bones, run.turn, run.inner, strict=True):
         moved = quaternions.to_vector(m, quaternions.multiply(parent_inverse, orientation))
         local = quaternions.from_vector(m, matrices.transform(inner, moved))
         turned.append(quaternions.multiply(local, turn))
@@ -273,6 +329,14 @@ def bend_in_floats(run: FloatBendStart, task: Task) -> list[Quaternion]:
             angle = joint_limits.find_hinge_angle(m, turned[-1], hinge)
             turned[-1] = quaternions.about(m, matrices.IDENTITY[hinge], angle)
     return turned
+
+
+def is_in_line(run: FloatBendStart, task: Task) -> bool:
+    """Return whether ``nudge_states`` would bend the start of a chain."""
+    start, (_, task) = run.start, _slew(FLOATS, run.base, task)
+    offset = FLOATS.length(*vectors.reject(task.target, start.chord))
+    is_line: bool = is_straight(start, stays_near=task.stays_near)
+    return is_line and offset < LINE_OFFSET * start.reach
 
 
 def bend_straight_runs(
@@ -298,7 +362,7 @@ def bend_straight_runs(
     for run in starts.runs:
         start, bones = run.start, list(run.run)
         is_line = is_straight(start, stays_near=True)
-        nearer = (1.0 - SHORTENING) * start.points[-1]
+        nearer = run.from_root((1.0 - SHORTENING) * start.points[-1])
         caps = np.full(nearer.shape[-1], MAX_BEND_ITERATIONS)
         task = Task(nearer, None, None, 1e-3 * start.reach, caps)
         bent[bones] = np.where(is_line, run.joints.clamped(bend_as_free(run, task)), bent[bones])
@@ -340,9 +404,11 @@ def nudge_states(
             # The goal of a run inside a tree is not known: its end moves as its effectors should.
             share = weights[ends] / np.maximum(weights[ends].sum(axis=0), MIN_LENGTH)
             goal = start.points[-1] + (gap[ends] * share[:, None]).sum(axis=0) / start.unit
+            goal = run.from_root(goal)
             caps = np.full(goal.shape[-1], MAX_BEND_ITERATIONS)
             run_task = Task(goal, None, None, 1e-3 * start.reach, caps)
-        offset = norm(reject(run_task.target, start.chord)) / start.reach
+        beyond = _slew(ARRAYS, run.base, run_task)[1]
+        offset = norm(reject(beyond.target, start.chord)) / start.reach
         amount = (
             NUDGE_SHARE
             * (1.0 - smoothstep(ARRAYS, offset, 0.0, LINE_OFFSET))
@@ -360,8 +426,11 @@ def nudge_states(
     return tree.clamp_state(turn, slide).choose(is_nudged, state)
 
 
-def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
-    """Return turns with all joints but the root in the middles of the ranges of their swings."""
+def _bend_to_middles(joints: CompiledJoints, start_turn: Array, base_count: int) -> Array:
+    """Return turns with joints in the middles of the ranges of their swings.
+
+    The base, and the first joint beyond it, stay.
+    """
     middle, _ = joints.find_middles()
     middle[:, 1] = 0.0
     turn = joints.clamped(turns.from_vectors(middle))
@@ -369,5 +438,5 @@ def _bend_to_middles(joints: CompiledJoints, start_turn: Array) -> Array:
         joints.zero[:, 0] == 1.0
     )
     turn = np.where(is_centred[:, None], start_turn, turn)
-    turn[0] = start_turn[0]
+    turn[: base_count + 1] = start_turn[: base_count + 1]
     return turn

@@ -18,7 +18,7 @@ from ..algebra.arithmetic import FLOATS, Array, Counts
 from ..algebra.chains_first import chains_last
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
-from ..algebra.vectors import ZERO, Vector, add, cross, norm, reject, scale, subtract
+from ..algebra.vectors import ZERO, Vector, add, cross, norm, scale, subtract
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
@@ -39,7 +39,7 @@ from ..solvers import newton_bones
 from ..solvers.newton_bones import BendSide, BonesState, JointedBones, TipTurn
 from ..solvers.newton_directions import FIRST_DAMPING
 from . import joint_run
-from .bend_starts import LINE_OFFSET, BendStart, FloatBendStart, bend_in_floats, is_straight
+from .bend_starts import BendStart, FloatBendStart, bend_in_floats, is_in_line
 from .free_chains import SolvedChain, join_solved, measure_outcome, record_solved
 from .iteration import Progress, Work, iterate
 from .joint_run import (
@@ -195,10 +195,7 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
     accepted = max(task.tolerance, ARRIVAL_TOLERANCE * reach)
     is_off_target = state.find_error(task.target) > accepted
     if is_swept:
-        offset = norm(FLOATS, reject(task.target, start.chord))
-        if is_too_far or (
-            is_straight(start, stays_near=task.stays_near) and offset < LINE_OFFSET * start.reach
-        ):
+        if is_too_far or is_in_line(chain.bend_start, task):
             return _Trial(state, used, _Use.NOTHING)
         state, used = _sweep(chain, task, options.solver)
     elif is_off_target:

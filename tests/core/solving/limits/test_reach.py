@@ -123,7 +123,7 @@ def test_no_cap_on_iterations_costs_a_limit(name, solver):
 def test_of_the_restarts_that_reach_the_least_change_is_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rig, find_nearest = RIGS["spider_leg"](), restarts.find_nearest
+    rig, find_nearest = RIGS["offset_bones"](), restarts.find_nearest
     targets = targets_of(rig, 80, make_rng(44))
     first = solved(rig, targets, None, Solver.NEWTON)
     calls = []
