@@ -21,7 +21,7 @@ from ..rig.keying.setting_moves import SettingMove
 from ..rig.planning.checks import check_channels, check_pose
 from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.order import PlannedChain
-from ..rig.planning.start_channels import start_channels
+from ..rig.planning.start_channels import UnsolvedChannels
 from ..rig.reading.animation import animated_bones
 from ..rig.reading.chain_plan import ChainPlan, check, plan_chain, plan_or_none, shown_joints
 from ..rig.reading.channels import read_pose
@@ -136,8 +136,8 @@ class _UnchangedRig:
 
     def root_axes(self, chain: PlannedChain) -> Array:
         """Return the axes of the root bone relative to the bend of the pose without any chain."""
-        _, channels = start_channels(chain, self.pose, self.scene.frame_current_final, None)
-        return pole_angles.root_axes(chain, self.pose, channels)
+        unsolved = UnsolvedChannels(self.owner, self.scene.frame_current_final)
+        return pole_angles.root_axes(chain, self.pose, unsolved.start(chain, self.pose)[1])
 
     def keeps_shown_pose(
         self, spec: ChainSpec, plan: ChainPlan, settings: Any, moving: SettingMove

@@ -10,8 +10,8 @@ from ..core import IKError
 from ..rig.live import live
 from ..rig.live.animated_values import is_set_by_user
 from ..rig.live.source import Source
-from ..rig.planning.animated_pose import AnimatedPose
 from ..rig.planning.planned_rig import Specs
+from ..rig.planning.start_channels import UnsolvedChannels
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
 from ..rig.reading.refusals import Refused, RigError, is_hidden, library_problem
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
@@ -80,28 +80,24 @@ def release(settings: ChainGroup, update: Update | None = None) -> None:
         RigError: If the stored pose cannot be read; nothing is changed then.
     """
     if settings.stored_pose and owner_of(settings).pose is not None:
-        owner, spec = owner_of(settings), stored_spec(settings)
-        restoring.restore_pose(owner, spec, *_animation_of(owner, update))
+        unsolved = _unsolved_channels(owner_of(settings), update)
+        restoring.restore_pose(unsolved, stored_spec(settings))
         settings.stored_pose = ""
 
 
-def _animation_of(
+def _unsolved_channels(
     armature_object: bpy.types.Object, update: Update | None = None
-) -> tuple[float, AnimatedPose]:
-    """Return the present frame, with subframe, and the pose that animation gives an object.
-
-    Args:
-        armature_object: The original object.
-        update: As for ``release``.
-    """
+) -> UnsolvedChannels:
+    """Return the channels of an original object without chains, as ``release`` takes them."""
     uid = armature_object.session_uid
     if update is not None:
-        return update.frame, live.memory.animated_pose(update.key, uid)
+        animated = live.memory.animated_pose(update.key, uid)
+        return UnsolvedChannels(armature_object, update.frame, animated)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     if scene is None or view_layer is None:
-        return 0.0, AnimatedPose()
+        return UnsolvedChannels(armature_object, 0.0)
     animated = live.memory.animated_pose(shown_graph(scene, view_layer), uid)
-    return scene.frame_current_final, animated
+    return UnsolvedChannels(armature_object, scene.frame_current_final, animated)
 
 
 def change_influence(settings: ChainGroup, context: bpy.types.Context) -> None:
@@ -131,7 +127,7 @@ def change_stretch(settings: ChainGroup, context: bpy.types.Context) -> None:
             owner, spec = owner_of(settings), stored_spec(settings)
             has_scale = any(bone.scale for bone in spec.stored_pose)
             if has_scale and owner.pose is not None:
-                restoring.restore_pose(owner, spec, *_animation_of(owner), only="scale")
+                restoring.restore_pose(_unsolved_channels(owner), spec, only="scale")
                 bones = (bone._replace(scale=()) for bone in spec.stored_pose)
                 settings.stored_pose = text_of_bones(bones)
     tag(settings, context)
@@ -175,9 +171,9 @@ def _release_unwritten(
     idle -= left
     if not (left or idle):
         return False
-    frame, animated = _animation_of(owner, update)
-    restoring.restore_pose(owner, spec, frame, animated, gone)
-    restoring.restore_pose(owner, spec, frame, animated, idle, only="location")
+    unsolved = _unsolved_channels(owner, update)
+    restoring.restore_pose(unsolved, spec, gone)
+    restoring.restore_pose(unsolved, spec, idle, only="location")
     settings.stored_pose = text_of_bones(
         bone._replace(location=()) if bone.name in idle else bone
         for bone in spec.stored_pose

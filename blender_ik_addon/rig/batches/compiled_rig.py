@@ -11,15 +11,13 @@ from ...core import IKError
 from ...core.algebra.arithmetic import Flags
 from ...core.model.message import Message
 from ..frames.bases import RootBones
-from ..planning.animated_pose import AnimatedPose
 from ..planning.checks import check_channels
 from ..planning.live_chain import LiveChain
 from ..planning.order import PlannedChain, are_planned_alike
 from ..planning.planned_rig import PlannedRig
 from ..planning.slide import ChainSlide, chain_slide
-from ..planning.start_channels import start_channels
+from ..planning.start_channels import UnsolvedChannels
 from ..planning.stretch import BoneStretch, ChainStretch
-from ..reading.animation import BoneKeys
 from ..reading.bone_joints import BoneJoints
 from ..reading.channels import Pose
 from ..reading.dependencies import OwnAnchor
@@ -57,24 +55,20 @@ NOTHING_COMPILED = CompiledRig((), None, {}, ())
 
 
 class CompileInputs(NamedTuple):
-    """What the planned chains of one armature object are compiled from, at one frame.
+    """What the planned chains of one armature object are compiled from at one frame.
 
     Attributes:
         pose: The present pose.
         changed: Which bones have changed in more than rotations; None where none has.
-        frame: Frame with subframe.
-        animated: The pose that animation gives the object.
+        unsolved: Channels at this frame without any chain.
         keyed: Names of the bones with keys.
-        keys: These keys.
         stretch: Stretch of all bones; None where no chain stretches.
     """
 
     pose: Pose
     changed: Flags | None
-    frame: float
-    animated: AnimatedPose
+    unsolved: UnsolvedChannels
     keyed: frozenset[str]
-    keys: BoneKeys
     stretch: BoneStretch | None
 
 
@@ -98,7 +92,7 @@ def _compile(chain: PlannedChain, joints: BoneJoints | None, inputs: CompileInpu
     Raises:
         RigError: If its start pose is not finite.
     """
-    pose, frame, changed = inputs.pose, inputs.frame, inputs.changed
+    pose, changed = inputs.pose, inputs.changed
     written, is_keyed = chain.plan.written, not inputs.keyed.isdisjoint(chain.plan.names)
     known = chain if isinstance(chain, LiveChain) else None
     if changed is not None and (changed[written].any() or changed[chain.plan.tip]):
@@ -108,12 +102,11 @@ def _compile(chain: PlannedChain, joints: BoneJoints | None, inputs: CompileInpu
             return known
         start, stored = known.start, known.stored
     else:
-        animated = inputs.animated.channels(chain.skeleton, frame, "rotation")
-        start, stored = start_channels(chain, pose, frame, animated, inputs.keys)
+        start, stored = inputs.unsolved.start(chain, pose)
         check_channels(chain.plan, stored)
     is_current, home = chain.start_from is StartFrom.CURRENT, None
     if chain.plan.body_root >= 0:
-        locations = inputs.animated.without(chain, pose, frame, "location")
+        locations = inputs.unsolved.of_chain(chain, pose, "location")
         home = locations[written == chain.plan.body_root][0].astype(np.float64)
     live_chain = LiveChain(
         *chain.parts,
@@ -133,7 +126,7 @@ def _slide_of(
 ) -> ChainSlide | None:
     if joints is None or joints.slides is None:
         return None
-    home = inputs.animated.without(chain, inputs.pose, inputs.frame, "location")
+    home = inputs.unsolved.of_chain(chain, inputs.pose, "location")
     return chain_slide(chain, joints, home, inputs.pose.location[chain.plan.written])
 
 
@@ -144,6 +137,6 @@ def _stretch_of(chain: PlannedChain, inputs: CompileInputs) -> ChainStretch | No
     return ChainStretch(
         share=inputs.stretch.share[written],
         is_locked=inputs.stretch.is_locked[written],
-        scale=inputs.animated.without(chain, inputs.pose, inputs.frame, "scale"),
+        scale=inputs.unsolved.of_chain(chain, inputs.pose, "scale"),
         use_keep_volume=np.array(chain.spec.use_keep_volume),
     )

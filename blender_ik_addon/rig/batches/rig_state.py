@@ -10,14 +10,14 @@ import bpy
 
 from ...core.algebra.arithmetic import Array, Flags
 from ..frames.bases import PlacedRig, PosedRig, base_key, place_rigs
-from ..planning.animated_pose import AnimatedPose
+from ..planning.animated_pose import AnimatedPose, VectorName
 from ..planning.checks import is_pose_sound
 from ..planning.order import HistoryKey, PlannedChain
 from ..planning.planned_rig import PlanInputs, PlannedRig, RigBones, Specs, Store, plan_rig
-from ..planning.start_channels import VectorName
+from ..planning.start_channels import UnsolvedChannels
 from ..planning.written_locations import may_stay_now
 from ..posing.history import History
-from ..reading.animation import BoneKeys, animated_bones, animated_poses
+from ..reading.animation import animated_bones, animated_poses
 from ..reading.channels import Pose, changed_bones, read_pose
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import ChainSpec
@@ -175,15 +175,13 @@ class RigState:
         if former is not None and planned.chains:
             differ = changed_bones(former, self.pose)
             changed = differ if differ.any() else None
-        keys, stretch = BoneKeys(self.object), self.bones.stretch
-        inputs = CompileInputs(
-            self.pose, changed, update.frame, self.animated, keyed, keys, stretch
-        )
+        unsolved = UnsolvedChannels(self.object, update.frame, self.animated)
+        inputs = CompileInputs(self.pose, changed, unsolved, keyed, self.bones.stretch)
         self.compiled = compile_rig(planned, self.compiled, inputs)
 
     def without(self, chain: PlannedChain, frame: float, name: VectorName) -> Array:
         """Return scale or location of a chain's bones at a frame without the chain, (k, 3)."""
-        return self.animated.without(chain, self.pose, frame, name)
+        return UnsolvedChannels(self.object, frame, self.animated).of_chain(chain, self.pose, name)
 
 
 def update_bases(states: Sequence[RigState]) -> bool:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..reading.animation import BoneKeys, NlaSettings, nla_settings, strips
+from ..reading.animation import NlaSettings, nla_settings, strips
 from ..reading.channels import Pose, read_pose
 from ..reading.skeleton import Skeleton
 from ..reading.update import Update
-from .order import PlannedChain
-from .start_channels import ChannelsName, VectorName, match_stored, stored_or_keyed
+
+VectorName = Literal["scale", "location"]
+ChannelsName = Literal["scale", "location", "rotation"]
 
 
 @dataclass
@@ -66,12 +68,3 @@ class AnimatedPose:
         rows = np.array([pair for pair in pairs if pair[0] >= 0], dtype=np.int64).reshape(-1, 2)
         present[rows[:, 0]] = channels[rows[:, 1]]
         return present
-
-    def without(self, chain: PlannedChain, pose: Pose, frame: float, name: VectorName) -> Array:
-        """Return scale or location of a chain's bones at a frame without the chain, (k, 3).
-
-        ``pose`` is the present pose.
-        """
-        known, skeleton = match_stored(chain.spec.stored_pose, chain.plan), chain.skeleton
-        animated, keys = self.channels(skeleton, frame, name), BoneKeys(chain.object)
-        return stored_or_keyed(keys, skeleton, pose, known, frame, name, animated)

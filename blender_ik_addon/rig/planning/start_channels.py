@@ -1,16 +1,16 @@
-"""Start poses of solves, as rotation channels."""
+"""Channels of bones without chains: the starts of solves, and stored poses."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from functools import cached_property
 from itertools import compress
-from typing import Literal
 
 import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..reading.animation import BoneKeys, with_keys
+from ..reading.animation import animated_paths, bone_of_path, curves, strips
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import (
     MODE_NAMES,
@@ -24,78 +24,103 @@ from ..reading.channels import (
 )
 from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StartFrom, StoredBone
+from .animated_pose import AnimatedPose, ChannelsName
 from .order import PlannedChain
 from .written_locations import find_moved_root, scaled_bones
 
-VectorName = Literal["scale", "location"]
-ChannelsName = Literal["scale", "location", "rotation"]
 
+class UnsolvedChannels:
+    """The channels of bones at one frame without any chain: where chains start and end.
 
-def start_channels(
-    chain: PlannedChain,
-    pose: Pose,
-    frame: float,
-    animated: Array | None,
-    keys: BoneKeys | None = None,
-) -> tuple[Array, Array]:
-    """Return the rotation channels of a chain's start pose, and those of its stored pose.
+    Where bones have keys, the F-curves of the action are evaluated. Under NLA they are not
+    everything; then the values are taken that Blender's evaluation of this frame left in the
+    channels. Without keys they are the stored ones, or the present ones.
 
-    Args:
-        chain: The chain.
-        pose: The present pose of its armature object.
-        frame: Frame with subframe.
-        animated: Rotation channels of all bones after Blender's evaluation of this frame, shape (n,
-            4); None if this frame has not been evaluated, NaN for bones that are new since.
-        keys: Keys of the bones; None to find them.
-
-    Returns:
-        Two arrays for the written bones, shape (k, 4), both in the bones' present modes. The stored
-        pose has the values of this frame where bones are keyed. The present pose, from which some
-        chains start, is read at every solve.
+    Attributes:
+        object: The original armature object.
     """
-    known = match_stored(chain.spec.stored_pose, chain.plan)
-    keys = keys or BoneKeys(chain.object)
-    stored = stored_or_keyed(keys, chain.skeleton, pose, known, frame, "rotation", animated)
-    if chain.start_from is StartFrom.REST:
-        return rest_channels(pose.modes[chain.plan.written]), stored
-    return stored, stored
 
+    def __init__(
+        self, armature_object: bpy.types.Object, frame: float, animated: AnimatedPose | None = None
+    ) -> None:
+        """Take an original object, a frame with subframe, and the pose that NLA strips give.
 
-def stored_or_keyed(
-    keys: BoneKeys,
-    skeleton: Skeleton,
-    pose: Pose,
-    stored: Mapping[int, StoredBone | None],
-    frame: float,
-    name: ChannelsName,
-    animated: Array | None,
-) -> Array:
-    """Return the keyed channels of bones at a frame; without keys the stored, or the present ones.
+        The F-curves are found once, so it is valid until anything is edited.
+        """
+        self.object, self._frame = armature_object, frame
+        self._animated = animated or AnimatedPose()
 
-    Args:
-        keys: Keys of the bones.
-        skeleton: Skeleton of the armature.
-        pose: The present pose.
-        stored: Stored channels of m bones, by index; None for a bone without any.
-        frame: Frame with subframe.
-        name: Name of the channels.
-        animated: As ``start_channels``, but channels of that name.
+    @cached_property
+    def _curves(self) -> dict[tuple[str, str], list[bpy.types.FCurve]]:
+        """The F-curves of the action that are not muted, by bone and property."""
+        by_channel: dict[tuple[str, str], list[bpy.types.FCurve]] = {}
+        for curve in curves(self.object):
+            path = bone_of_path(curve.data_path)
+            if path is not None and not curve.mute:
+                by_channel.setdefault(path, []).append(curve)
+        return by_channel
 
-    Returns:
-        Channels in the bones' present modes, shape (m, size).
-    """
-    bones, names = np.array(list(stored)), [skeleton.names[bone] for bone in stored]
-    modes, values = pose.modes[bones], getattr(pose, name)[bones]
-    stored_modes = modes.copy()
-    for row, bone in enumerate(stored.values()):
-        if bone is not None and (stored_values := getattr(bone, name)):
-            values[row], stored_modes[row] = stored_values, MODE_NUMBERS[bone.rotation_mode]
-    paths = [(bone_name, str(name)) for bone_name in names]
-    if name == "rotation":
-        values = converted(values, stored_modes, modes)
-        paths = list(zip(names, map(property_of_mode, modes.tolist()), strict=True))
-    animated_values = None if animated is None else animated[bones]
-    return with_keys(keys, paths, values, frame, animated_values)
+    def start(self, chain: PlannedChain, pose: Pose) -> tuple[Array, Array]:
+        """Return the rotation channels of a chain's start pose, and those of its stored pose.
+
+        Both are as from ``of_chain``, shape (k, 4). The present pose, from which some chains start,
+        is read at every solve.
+        """
+        stored = self.of_chain(chain, pose, "rotation")
+        if chain.start_from is StartFrom.REST:
+            return rest_channels(pose.modes[chain.plan.written]), stored
+        return stored, stored
+
+    def of_chain(self, chain: PlannedChain, pose: Pose, name: ChannelsName) -> Array:
+        """Return channels of the bones that a chain writes, shape (k, size), as ``of_bones``."""
+        stored = match_stored(chain.spec.stored_pose, chain.plan)
+        return self.of_bones(chain.skeleton, pose, stored, name)
+
+    def of_bones(
+        self,
+        skeleton: Skeleton,
+        pose: Pose,
+        stored: Mapping[int, StoredBone | None],
+        name: ChannelsName,
+    ) -> Array:
+        """Return channels of m bones in the modes of the present pose, shape (m, size).
+
+        ``stored`` are their stored channels, by index; None for a bone without any.
+        """
+        bones, names = np.array(list(stored)), [skeleton.names[bone] for bone in stored]
+        modes, stored_modes = pose.modes[bones], pose.modes[bones]
+        values: Array = getattr(pose, name)[bones]
+        for row, bone in enumerate(stored.values()):
+            if bone is not None and (stored_values := getattr(bone, name)):
+                values[row], stored_modes[row] = stored_values, MODE_NUMBERS[bone.rotation_mode]
+        paths = [(bone_name, str(name)) for bone_name in names]
+        if name == "rotation":
+            values = converted(values, stored_modes, modes)
+            paths = list(zip(names, map(property_of_mode, modes.tolist()), strict=True))
+        if self.object.animation_data is None:
+            return values
+        animated = self._animated.channels(skeleton, self._frame, name)
+        return self._with_keys(paths, values, None if animated is None else animated[bones])
+
+    def _with_keys(
+        self, paths: Sequence[tuple[str, str]], channels: Array, animated: Array | None
+    ) -> Array:
+        """Return channels (m, size) with those of the animation where bones have keys."""
+        is_keyed, values = np.zeros(channels.shape, dtype=np.bool_), np.zeros(channels.shape)
+        row = {path: i for i, path in enumerate(paths)}
+        for path, i in row.items():
+            for curve in self._curves.get(path, ()):
+                if curve.array_index < channels.shape[1]:
+                    is_keyed[i, curve.array_index] = True
+                    values[i, curve.array_index] = curve.evaluate(self._frame)
+        if animated is not None and any(strips(self.object)):
+            for data_path, component in animated_paths(self.object):
+                animated_row = row.get(bone_of_path(data_path) or ("", ""))
+                if animated_row is not None:
+                    is_keyed[animated_row, component] = True
+            values = animated
+        # Ignore keys whose value is not finite.
+        return np.where(is_keyed & np.isfinite(values), values, channels)
 
 
 def rest_channels(modes: Integers) -> Array:

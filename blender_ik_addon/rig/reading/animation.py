@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
-from ...core.algebra.arithmetic import Array
 from .anchors import SPACE
 from .channels import CHANNEL_SIZES, PROPERTY_SIZES, read_floats
 
@@ -296,60 +295,3 @@ def _posed_by(path: str) -> tuple[str, str] | None:
     """Return bone and channel as ``bone_of_path``; for a space's influence the bone's location."""
     match = _SPACE_PATH.fullmatch(path)
     return bone_of_path(path) if match is None else bone_of_path(f"{match[1]}.location")
-
-
-class BoneKeys:
-    """Keys of the bones of an armature object, found once; valid until anything is edited."""
-
-    def __init__(self, armature_object: bpy.types.Object) -> None:
-        """Take the original object."""
-        self.object = armature_object
-
-    @cached_property
-    def curves(self) -> dict[tuple[str, str], list[bpy.types.FCurve]]:
-        """The F-curves of the action that are not muted, by bone and property."""
-        by_channel: dict[tuple[str, str], list[bpy.types.FCurve]] = {}
-        for curve in curves(self.object):
-            path = bone_of_path(curve.data_path)
-            if path is not None and not curve.mute:
-                by_channel.setdefault(path, []).append(curve)
-        return by_channel
-
-
-def with_keys(
-    keys: BoneKeys,
-    paths: Sequence[tuple[str, str]],
-    channels: Array,
-    frame: float,
-    animated: Array | None,
-) -> Array:
-    """Return channels of bones (m, size) at a frame, animated where they have keys.
-
-    The F-curves of the action are evaluated. Under NLA they are not everything; then the values are
-    taken that Blender's own evaluation of this frame left in the channels.
-
-    Args:
-        keys: Keys of the bones.
-        paths: Names of bones and properties, m of them.
-        channels: Values without animation, shape (m, size).
-        frame: Frame with subframe.
-        animated: Channels after Blender's evaluation of this frame; None if it has not been
-            evaluated.
-    """
-    if keys.object.animation_data is None:
-        return channels
-    is_keyed, values = np.zeros(channels.shape, dtype=np.bool_), np.zeros(channels.shape)
-    row = {path: i for i, path in enumerate(paths)}
-    for path, i in row.items():
-        for curve in keys.curves.get(path, ()):
-            if curve.array_index < channels.shape[1]:
-                is_keyed[i, curve.array_index] = True
-                values[i, curve.array_index] = curve.evaluate(frame)
-    if animated is not None and any(strips(keys.object)):
-        for data_path, component in animated_paths(keys.object):
-            animated_row = row.get(bone_of_path(data_path) or ("", ""))
-            if animated_row is not None:
-                is_keyed[animated_row, component] = True
-        values = animated
-    # Ignore keys whose value is not finite.
-    return np.where(is_keyed & np.isfinite(values), values, channels)

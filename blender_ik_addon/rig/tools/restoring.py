@@ -10,18 +10,12 @@ import numpy as np
 from ...core.algebra.arithmetic import Flags
 from ..live import live
 from ..live.writer import write_property, write_rotation
-from ..planning.animated_pose import AnimatedPose
+from ..planning.animated_pose import ChannelsName, VectorName
 from ..planning.checks import check_channels
 from ..planning.known_skeletons import skeleton_of
 from ..planning.slide import slide_axes
-from ..planning.start_channels import (
-    ChannelsName,
-    VectorName,
-    stored_bones,
-    stored_or_keyed,
-)
+from ..planning.start_channels import UnsolvedChannels, stored_bones
 from ..planning.written_locations import find_moved_root, located_bones
-from ..reading.animation import BoneKeys
 from ..reading.chain_plan import plan_chain, plan_or_none
 from ..reading.channels import read_flags, read_pose
 from ..reading.refusals import RigError
@@ -58,25 +52,16 @@ def capture(
 
 
 def restore_pose(
-    armature_object: bpy.types.Object,
+    unsolved: UnsolvedChannels,
     spec: ChainSpec,
-    frame: float,
-    animated: AnimatedPose,
     bone_names: frozenset[str] | None = None,
     only: VectorName | None = None,
 ) -> None:
     """Restore the stored pose of a chain; keyed channels take the values of their F-curves.
 
-    Channels that NLA strips play take the values of the animated pose, if it is known.
-
-    Args:
-        armature_object: The original object.
-        spec: The chain's settings, with the stored pose.
-        frame: The present frame, with subframe.
-        animated: The pose that NLA strips give.
-        bone_names: Names of the stored bones to restore; all by default.
-        only: Restore only locations or only scales; all channels by default.
+    Without ``bone_names`` all stored bones are restored, and without ``only`` all channels.
     """
+    armature_object = unsolved.object
     skeleton = skeleton_of(armature_object)
     stored = _stored_by_index(skeleton, spec, bone_names)
     if not stored:
@@ -87,9 +72,7 @@ def restore_pose(
         chosen = {index: bone for index, bone in stored.items() if getattr(bone, name)}
         if not chosen:
             continue
-        played = animated.channels(skeleton, frame, name)
-        bones, keys = np.array(list(chosen)), BoneKeys(armature_object)
-        values = stored_or_keyed(keys, skeleton, pose, chosen, frame, name, played)
+        bones, values = np.array(list(chosen)), unsolved.of_bones(skeleton, pose, chosen, name)
         if name == "rotation":
             write_rotation(armature_object, bones, pose.modes[bones], values)
             live.memory.restored_uids.add(armature_object.session_uid)
@@ -157,9 +140,8 @@ def differs_from_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame:
     skeleton, pose = skeleton_of(armature_object), read_pose(armature_object)
     bones = plan_chain(skeleton, spec).written
     bone_indices = dict.fromkeys(bones.tolist())
-    keyed = stored_or_keyed(
-        BoneKeys(armature_object), skeleton, pose, bone_indices, frame, "rotation", None
-    )
+    unsolved = UnsolvedChannels(armature_object, frame)
+    keyed = unsolved.of_bones(skeleton, pose, bone_indices, "rotation")
     return bool((np.abs(pose.rotation[bones] - keyed) > 1e-5).any())
 
 
