@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core import Status
 from ..core.algebra.arithmetic import Array
+from ..core.model.message import Message
 from ..properties.chains import is_idle
 from ..properties.records import bones_of_chain
 from ..properties.status import remaining_distance, status_from_outcome
@@ -20,7 +21,6 @@ from ..rig.keying.keys import Channel
 from ..rig.keying.playing import frames_to_evaluate, outcome_in, played
 from ..rig.keying.written_channels import reader, written_channels
 from ..rig.posing.outcome import Outcome
-from ..rig.reading.refusals import Refused
 from .chain_choice import ChosenChains
 from .errors import armature_error
 
@@ -164,8 +164,8 @@ class _RigRecorder:
         """
         for index, results in self._results.items():
             outcome = outcome_in(self._scene, self._chosen.object, index)
-            if self._with_values and isinstance(outcome, Refused):
-                why = not_baked(self._chosen.chains[index], frame, outcome.text)
+            if self._with_values and isinstance(outcome, Message):
+                why = not_baked(self._chosen.chains[index], frame, outcome)
                 raise armature_error(self._chosen.object.name_full, why)
             results.append(_result(frame, self._chosen, index, outcome))
         if self._with_values:
@@ -191,7 +191,7 @@ class _RigRecorder:
 
 
 def _result(
-    frame: int, chosen: ChosenChains, index: int, outcome: Outcome | Refused | None
+    frame: int, chosen: ChosenChains, index: int, outcome: Outcome | Message | None
 ) -> Result:
     settings = chosen.settings(index)
     text = status_from_outcome(settings, outcome)

@@ -21,7 +21,7 @@ from ..rig.posing.outcome import Outcome, gap_after_constraints
 from ..rig.reading.animation import rotation_keys
 from ..rig.reading.bone_joints import has_joint
 from ..rig.reading.chain_plan import ChainPlan, shown_joints
-from ..rig.reading.refusals import Refused, RigError, is_hidden, listed
+from ..rig.reading.refusals import RigError, is_hidden, listed
 from ..rig.reading.update import GraphKey, shown_graph
 from ..rig.tools.lengths import length_in_words, length_unit
 from ..rig.tools.move_by_location import place_of
@@ -125,7 +125,7 @@ def status(settings: ChainGroup) -> Message:
     return joined(" ", (*ended, last))
 
 
-def _notes(settings: ChainGroup, outcome: Outcome | Refused | None) -> Iterator[str]:
+def _notes(settings: ChainGroup, outcome: Outcome | Message | None) -> Iterator[str]:
     """Yield further remarks about a chain."""
     if isinstance(outcome, Outcome) and not is_idle(settings):
         if _starts_from_new_keys(settings):
@@ -211,7 +211,7 @@ def _may_flip(settings: ChainGroup) -> bool:
     return False
 
 
-def _outcome(settings: ChainGroup) -> Outcome | Refused | None:
+def _outcome(settings: ChainGroup) -> Outcome | Message | None:
     """Return the outcome of a chain's last solve in the view layer shown."""
     graph = _graph_shown()
     return live.memory.outcome(graph, chain_key(settings)) if graph else None
@@ -246,7 +246,7 @@ def _starts_from_new_keys(settings: ChainGroup) -> bool:
     )
 
 
-def status_from_outcome(settings: ChainGroup, outcome: Outcome | Refused | None) -> str:
+def status_from_outcome(settings: ChainGroup, outcome: Outcome | Message | None) -> str:
     """Describe a known outcome of a chain, or say why the chain is not solved."""
     unsolved = _unsolved(settings, outcome)
     if unsolved is not None:
@@ -264,7 +264,7 @@ def status_from_outcome(settings: ChainGroup, outcome: Outcome | Refused | None)
 
 
 def _unsolved(
-    settings: ChainGroup, outcome: Outcome | Refused | None
+    settings: ChainGroup, outcome: Outcome | Message | None
 ) -> tuple[ChainState, str] | None:
     """Return the state of a chain that is not solved, and the reason; None if it is solved."""
     if is_idle(settings):
@@ -279,7 +279,7 @@ def _unsolved(
         return ChainState.IDLE, Message("Not solved: {reason}", reason=reason)
     if outcome is None:
         return ChainState.IDLE, "Not solved yet: move the target, or change the frame"
-    return (ChainState.BROKEN, outcome.text) if isinstance(outcome, Refused) else None
+    return (ChainState.BROKEN, outcome) if isinstance(outcome, Message) else None
 
 
 def _is_auto_keyed(owner: bpy.types.Object, outcome: Outcome) -> bool:

@@ -13,7 +13,7 @@ from ..rig.live.source import Source
 from ..rig.planning.planned_rig import Specs
 from ..rig.planning.start_channels import UnsolvedChannels
 from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
-from ..rig.reading.refusals import Refused, RigError, is_hidden, library_problem
+from ..rig.reading.refusals import RigError, is_hidden, library_problem
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update, shown_graph
 from ..rig.tools import restoring
@@ -262,7 +262,7 @@ def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:
             try:
                 specs[index] = chain_spec(settings, values)
             except IKError as error:
-                specs[index] = Refused(error.message)
+                specs[index] = error.message
     return specs
 
 

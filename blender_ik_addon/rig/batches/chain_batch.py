@@ -21,7 +21,6 @@ from ..posing.solved import SolveInputs
 from ..reading.batch_record import Rows
 from ..reading.channels import Channels
 from ..reading.moment import Moment
-from ..reading.refusals import Refused
 from ..reading.world import LARGEST, WorldMatrices, is_sound
 from ..trees.driven import Driven
 from .batch_rigs import READ_NOISE, BatchRigs, Members, bases_of
@@ -312,12 +311,12 @@ class ChainBatch:
         arrays = places.from_world, places.above, places.root, places.unmirrored
         return b"".join([array[row].tobytes() for array in arrays]) + self._followed(row)
 
-    def outcome(self, row: int) -> Outcome | Refused | None:
+    def outcome(self, row: int) -> Outcome | Message | None:
         """Return the outcome of a chain's last solve, or its error; None without a solve."""
         if row in self.errors:
-            return Refused(self.errors[row])
+            return self.errors[row]
         if self.uids[row] in self._rigs.left:
-            return Refused(POSED_ELSEWHERE)
+            return POSED_ELSEWHERE
         solved = self._results.solved
         if solved is None:
             return None

@@ -18,7 +18,7 @@ from ..keying.keys import Channel, check_keyable, give_new_action
 from ..keying.played_keys import PlayedFrames
 from ..keying.playing import check_live, outcome_in, play_unchanged, preserve_frame
 from ..keying.written_channels import reader, written_channels
-from ..reading.refusals import Refused, RigError
+from ..reading.refusals import RigError
 from ..reading.spec import ChainSpec
 from .clip_improvement import BakedClip
 from .frame_records import Notes, Recorder
@@ -165,8 +165,8 @@ def _play(
     for frame in play_unchanged(scene, [armature_object], frames, CHANGED):
         for index, spec in chains.items():
             outcome = outcome_in(scene, armature_object, index)
-            if isinstance(outcome, Refused):
-                raise not_baked(spec.name, frame, outcome.text)
+            if isinstance(outcome, Message):
+                raise not_baked(spec.name, frame, outcome)
             if outcome is not None:
                 # It may be None at other frames: muting and influence can be animated.
                 idle.discard(index)

@@ -12,7 +12,7 @@ from ..live import live
 from ..live.state_backup import back_up_state
 from ..posing.outcome import Outcome
 from ..reading.animation import animated_paths
-from ..reading.refusals import HIDDEN, HIDING, Refused, RigError, is_hidden
+from ..reading.refusals import HIDDEN, HIDING, RigError, is_hidden
 from ..reading.update import shown_graph
 
 # The last frame that Blender can go to: its MAXFRAME.
@@ -69,17 +69,17 @@ def check_shown(
 
 def outcome_in(
     scene: bpy.types.Scene, armature_object: bpy.types.Object, index: int
-) -> Outcome | Refused | None:
-    """Return the outcome of a chain in the first view layer of a scene that solves it.
+) -> Outcome | Message | None:
+    """Return the outcome or error of a chain in the first view layer of a scene that solves it.
 
-    A pose that may not be evaluated, because the armature object is hidden, counts as refused.
+    A pose that may not be evaluated, because the armature object is hidden, is an error.
     """
     for view_layer in scene.view_layers:
         graph, key = shown_graph(scene, view_layer), (armature_object.session_uid, index)
         outcome, depsgraph = live.memory.outcome(graph, key), view_layer.depsgraph
         if outcome is not None and depsgraph is not None:
             is_unknown = is_hidden(armature_object, depsgraph)
-            return Refused(Message(HIDDEN)) if is_unknown else outcome
+            return Message(HIDDEN) if is_unknown else outcome
     return None
 
 

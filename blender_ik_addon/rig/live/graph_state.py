@@ -17,7 +17,7 @@ from ..planning.planned_rig import Specs
 from ..planning.written_locations import located_bones
 from ..reading.channels import Pose
 from ..reading.dependencies import points_of_settings
-from ..reading.refusals import Refused, listed
+from ..reading.refusals import listed
 from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import Update
@@ -176,18 +176,16 @@ class GraphState:
             names = [*self.reverted_bones[key], *chain.posed(changes)]
             self.reverted_bones[key] = list(dict.fromkeys(names))
 
-    def refusal(self, key: tuple[int, int]) -> Refused:
+    def refusal(self, key: tuple[int, int]) -> Message:
         """Return the reason why a chain is refused, by armature object and index."""
         text, bones = self.refused[key], self.reverted_bones.get(key)
         if not bones:
-            return Refused(text)
-        return Refused(
-            Message(
-                "This chain keeps {bones} as stored or keyed, so your change was reverted: mute the"
-                " chain to pose by hand. {text}",
-                bones=listed(bones),
-                text=text,
-            )
+            return text
+        return Message(
+            "This chain keeps {bones} as stored or keyed, so your change was reverted: mute the"
+            " chain to pose by hand. {text}",
+            bones=listed(bones),
+            text=text,
         )
 
     def assemble(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import bpy
 
+from ...core.model.message import Message
 from ..batches.chain_batch import ChainBatch
 from ..batches.changes import ChannelChange, note
 from ..batches.rig_state import RigState, update_bases
@@ -16,7 +17,6 @@ from ..planning.animated_pose import AnimatedPose
 from ..planning.live_chain import LiveChain
 from ..posing.outcome import Outcome
 from ..reading.moment import Moment, moment_of
-from ..reading.refusals import Refused
 from ..reading.spec import names_of_chains
 from ..reading.update import GraphKey, Update, shown_graph
 from ..reading.world import WorldMatrices
@@ -56,7 +56,7 @@ class Memory:
 
     graphs: dict[GraphKey, GraphState] = field(default_factory=dict)
     last_writes: dict[int, LastWrite] = field(default_factory=dict)
-    outcomes: dict[GraphKey, dict[int, dict[int, BatchRow | Refused]]] = field(default_factory=dict)
+    outcomes: dict[GraphKey, dict[int, dict[int, BatchRow | Message]]] = field(default_factory=dict)
     followed: dict[int, tuple[tuple[str, int, str], ...]] = field(default_factory=dict)
     restored_uids: set[int] = field(default_factory=set)
     flushing: set[GraphKey] = field(default_factory=set)
@@ -103,7 +103,7 @@ class Memory:
         """Return the pose that animation gives an armature object in a graph."""
         return self.animated.setdefault((key, uid), AnimatedPose())
 
-    def outcome(self, graph: GraphKey, key: ChainKey) -> Outcome | Refused | None:
+    def outcome(self, graph: GraphKey, key: ChainKey) -> Outcome | Message | None:
         """Return the outcome or error of a chain's last solve in a viewport; None without one."""
         entry = self._find_entry(graph, *key)
         return entry[0].outcome(entry[1]) if isinstance(entry, tuple) else entry
@@ -134,7 +134,7 @@ class Memory:
                 return entry[0].driven_of(entry[1])
         return None
 
-    def _find_entry(self, graph: GraphKey, uid: int, index: int) -> BatchRow | Refused | None:
+    def _find_entry(self, graph: GraphKey, uid: int, index: int) -> BatchRow | Message | None:
         return self.outcomes.get(graph, {}).get(uid, {}).get(index)
 
 
@@ -404,7 +404,7 @@ def _log_refusals(graph: GraphState) -> None:
     rigs = graph.rigs.items()
     errors = {(uid, i): text for uid, rig in rigs for i, text in rig.compiled.errors.items()}
     for (uid, index), text in {**errors, **graph.refused}.items():
-        if Refused(text) not in [one.get(uid, {}).get(index) for one in memory.outcomes.values()]:
+        if text not in [one.get(uid, {}).get(index) for one in memory.outcomes.values()]:
             owner = graph.rigs[uid].object
             name = owner.chain_ik.chains[index].name
             _LOG.info("'%s', chain '%s': %s", owner.name, name, text)
@@ -418,7 +418,7 @@ def _assemble(graph: GraphState, update: Update) -> None:
     _log_refusals(graph)
     outcomes = memory.outcomes.setdefault(update.key, {})
     for uid, state in graph.rigs.items():
-        outcomes[uid] = {index: Refused(text) for index, text in state.compiled.errors.items()}
+        outcomes[uid] = dict(state.compiled.errors)
     for level in graph.levels:
         for batch in level.batches:
             for row, live_chain in enumerate(batch.live_chains):

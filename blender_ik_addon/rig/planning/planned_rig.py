@@ -14,7 +14,6 @@ from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import check, plan_chain
 from ..reading.channels import Pose
 from ..reading.dependencies import OwnAnchor, OwnAnchorError
-from ..reading.refusals import Refused
 from ..reading.skeleton import Fingerprint, Skeleton, compile_skeleton
 from ..reading.spec import ChainSpec, StoredBone
 from ..reading.update import Update
@@ -27,7 +26,7 @@ from .start_channels import completed
 from .stretch import BoneStretch, read_stretch
 from .written_locations import check_moved, located_bones
 
-Specs = dict[int, ChainSpec | Refused]
+Specs = dict[int, ChainSpec | Message]
 """The settings of chains by index, or the reason why they cannot be used."""
 Store = Callable[[bpy.types.Object, int, tuple[StoredBone, ...]], tuple[StoredBone, ...]]
 """Stores the pose of a chain, which its armature object and index identify.
@@ -106,12 +105,12 @@ def plan_rig(specs: Specs, known: Sequence[LiveChain], inputs: PlanInputs) -> Pl
 
     The known compiled chains are reused where nothing has changed.
     """
-    errors = {index: spec.text for index, spec in specs.items() if isinstance(spec, Refused)}
+    errors = {index: spec for index, spec in specs.items() if isinstance(spec, Message)}
     known_chains = {chain.index: chain for chain in known}
     chains, own_anchors = list[Planned](), list[OwnAnchor]()
     is_whole_pose_sound = is_pose_sound(inputs.pose)
     for index, spec in specs.items():
-        if isinstance(spec, Refused):
+        if isinstance(spec, Message):
             continue
         try:
             chain = _plan(index, spec, known_chains.get(index), inputs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import bpy
 
@@ -33,17 +32,6 @@ def refuse_first(problems: Mapping[str, object], **values: object) -> None:
     for text, is_present in problems.items():
         if is_present:
             raise RigError(text, **values)
-
-
-@dataclass(frozen=True)
-class Refused:
-    """Reason why a chain is not solved.
-
-    Attributes:
-        text: Message for the user; it says what to do next.
-    """
-
-    text: Message
 
 
 def library_problem(armature_object: bpy.types.Object) -> str:

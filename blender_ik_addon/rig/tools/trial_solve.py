@@ -107,7 +107,7 @@ class Trial:
         """
         outcome = self.batch.outcome(self.row)
         if not isinstance(outcome, Outcome):
-            raise RigError(NOT_SOLVED if outcome is None else outcome.text)
+            raise RigError(NOT_SOLVED if outcome is None else outcome)
         return outcome
 
 
