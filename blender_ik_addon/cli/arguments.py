@@ -136,6 +136,8 @@ def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
         root.add_argument(
             *("-y", "--enable-autoexec"), action="store_true", help="run the scripts of the file"
         )
+    # For commands without these options.
+    root.set_defaults(output=None, overwrite=False, method="frames")
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, verb: str, text: str, *options: str, **words: str) -> None:

@@ -32,13 +32,23 @@ from .rig_results import RigResults, check_moved, is_reached, play, print_progre
 NOT_REACHED_CODE = 3
 
 
-def solve(options: argparse.Namespace, stdout: TextIO) -> int:
+def run_command(options: argparse.Namespace, stdout: TextIO) -> int:
+    """Run the command of the arguments on the open file; return the exit code."""
+    scene = bpy.context.scene
+    if not bpy.data.filepath or scene is None:
+        raise UsageError("No file is open: give a .blend file before the command.")
+    check_live(scene)
+    if options.command == "chunk":
+        saving.make_folder(options.output)
+    _check_output(options)
+    return _COMMANDS[options.command](options, scene, stdout)
+
+
+def _solve(options: argparse.Namespace, scene: bpy.types.Scene, stdout: TextIO) -> int:
     """Go to frames, and save the pose of one."""
-    scene = _scene()
     frames = options.frames or (scene.frame_current,)
     if len(frames) > 1 and (options.output or options.overwrite):
         raise UsageError("A file holds the pose of one frame: solve one, or use bake for more.")
-    _check_output(options)
     first = _start_frame(options, frames)
     chosen = choose(scene, options.armature, options.chains)
     parts = play(scene, chosen, frames, first, with_values=False)
@@ -46,10 +56,8 @@ def solve(options: argparse.Namespace, stdout: TextIO) -> int:
     return _write_report(options, parts, stdout, _output_file(options))
 
 
-def bake(options: argparse.Namespace, stdout: TextIO) -> int:
+def _bake(options: argparse.Namespace, scene: bpy.types.Scene, stdout: TextIO) -> int:
     """Key the results of chains, and save."""
-    scene = _scene()
-    _check_output(options)
     runs = _frame_runs(options, scene)
     chosen, frames = choose(scene, options.armature, options.chains), tuple(chain(*runs))
     _check_keyable([rig.object for rig in chosen])
@@ -57,10 +65,8 @@ def bake(options: argparse.Namespace, stdout: TextIO) -> int:
     return _key_and_save(options, scene, runs, parts, stdout)
 
 
-def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
+def _plant(options: argparse.Namespace, scene: bpy.types.Scene, _stdout: TextIO) -> int:
     """Keep feet and hands where they stand, and save."""
-    scene = _scene()
-    _check_output(options)
     frames = _frames(options, scene)
     whole = range(frames[0], frames[-1] + 1)
     if len(whole) > len(frames):
@@ -92,21 +98,16 @@ def plant_feet(options: argparse.Namespace, _stdout: TextIO) -> int:
     return 0
 
 
-def solve_and_report(options: argparse.Namespace, stdout: TextIO) -> int:
+def _report(options: argparse.Namespace, scene: bpy.types.Scene, stdout: TextIO) -> int:
     """Solve the frames, and report the result of each chain."""
-    scene = _scene()
-    _check_output(options)
     frames, chosen = _frames(options, scene), choose(scene, options.armature, options.chains)
     parts = _play_frames(options, scene, chosen, frames, with_values=False)
     place = None if options.report == STDOUT else options.report
     return _write_report(options, parts, stdout, place)
 
 
-def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
+def _chunk(options: argparse.Namespace, scene: bpy.types.Scene, _stdout: TextIO) -> int:
     """Solve some frames into a file for ``merge``."""
-    scene = _scene()
-    saving.make_folder(options.output)
-    _check_output(options)
     origin = chunks.find_origin(scene)
     frames, chosen = _frames(options, scene), choose(scene, options.armature, options.chains)
     first, with_values = _start_frame(options, frames), not options.report_only
@@ -119,25 +120,23 @@ def chunk(options: argparse.Namespace, _stdout: TextIO) -> int:
             frames,
             first,
             with_values=with_values,
-            with_notes=with_values and _is_clip(options),
+            with_notes=with_values and options.method == "clip",
         )
     rigs = tuple(rig.object.name_full for rig in chosen)
     chunks.write(options.output, origin, chunks.Chunk(rigs, with_values, tuple(parts)))
-    _print_summary(options, parts, frames, options.output)
+    report.print_summary(options.verb, parts, frames, options.output)
     return 0
 
 
-def merge(options: argparse.Namespace, stdout: TextIO) -> int:
+def _merge(options: argparse.Namespace, scene: bpy.types.Scene, stdout: TextIO) -> int:
     """Key the results of chunks, and save."""
-    scene = _scene()
-    _check_output(options)
     runs = _frame_runs(options, scene)
     frames, origin = tuple(chain(*runs)), chunks.find_origin(scene)
     files = {str(path): chunks.read(path, origin) for path in options.chunks}
     for name, file in files.items():
         if not file.has_values:
             raise CommandError(f"{name} holds a report without poses: make it again for a bake.")
-        if _is_clip(options) and any(part.notes is None for part in file.parts):
+        if options.method == "clip" and any(part.notes is None for part in file.parts):
             raise CommandError(
                 f"{name} holds no data for a clip: make it again with --method clip."
             )
@@ -145,23 +144,14 @@ def merge(options: argparse.Namespace, stdout: TextIO) -> int:
     return _key_and_save(options, scene, runs, parts, stdout)
 
 
-COMMANDS: dict[str, Callable[[argparse.Namespace, TextIO], int]] = {
-    "solve": solve,
-    "bake": bake,
-    "plant": plant_feet,
-    "report": solve_and_report,
-    "chunk": chunk,
-    "merge": merge,
+_COMMANDS: dict[str, Callable[[argparse.Namespace, bpy.types.Scene, TextIO], int]] = {
+    "solve": _solve,
+    "bake": _bake,
+    "plant": _plant,
+    "report": _report,
+    "chunk": _chunk,
+    "merge": _merge,
 }
-
-
-def _scene() -> bpy.types.Scene:
-    """Return the scene to play; raise if no file is open, or the scene is not live."""
-    scene = bpy.context.scene
-    if not bpy.data.filepath or scene is None:
-        raise UsageError("No file is open: give a .blend file before the command.")
-    check_live(scene)
-    return scene
 
 
 def _frames(options: argparse.Namespace, scene: bpy.types.Scene) -> Sequence[int]:
@@ -169,14 +159,9 @@ def _frames(options: argparse.Namespace, scene: bpy.types.Scene) -> Sequence[int
     return tuple(frames)
 
 
-def _is_clip(options: argparse.Namespace) -> bool:
-    """Tell whether a command improves all frames together, or plays them for that."""
-    return getattr(options, "method", "frames") == "clip"
-
-
 def _frame_runs(options: argparse.Namespace, scene: bpy.types.Scene) -> list[list[int]]:
     """Return the frames to play, in runs without gaps: all for a clip, otherwise the keyed ones."""
-    return select_frames(_frames(options, scene), 1 if _is_clip(options) else options.step)
+    return select_frames(_frames(options, scene), 1 if options.method == "clip" else options.step)
 
 
 def _start_frame(options: argparse.Namespace, frames: Sequence[int]) -> int:
@@ -192,11 +177,11 @@ def _start_frame(options: argparse.Namespace, frames: Sequence[int]) -> int:
 def _check_output(options: argparse.Namespace) -> None:
     """Raise a ``CommandError`` if an output cannot be written, or overwrites the wrong file."""
     source = Path(bpy.data.filepath)
-    output: Path | None = getattr(options, "output", None)
+    output: Path | None = options.output
     written = [output] if output is not None else []
     if output is not None and saving.is_same_file(output, source):
         raise UsageError(f"{output} is the open file: use --overwrite to write to it.")
-    if getattr(options, "overwrite", False):
+    if options.overwrite:
         saving.check_writable(source)
     if options.report not in (None, STDOUT):
         written.append(Path(options.report))
@@ -220,7 +205,7 @@ def _play_frames(
     first = _start_frame(options, frames)
     if options.jobs == 1:
         with preserve_frame(scene):
-            notes = with_values and _is_clip(options)
+            notes = with_values and options.method == "clip"
             return play(scene, chosen, frames, first, with_values=with_values, with_notes=notes)
     with tempfile.TemporaryDirectory(prefix="chain_ik_") as folder:
         tasks = _tasks(options, chosen, frames, first, with_values=with_values)
@@ -279,7 +264,7 @@ def _key_and_save(
     rigs = [objects[part.armature] for part in parts]
     _check_keyable(rigs)
     keyed_runs = runs
-    if _is_clip(options):
+    if options.method == "clip":
         pairs = zip(rigs, parts, strict=True)
         parts = [improve_clip(scene, rig, part, runs, options.smoothness) for rig, part in pairs]
         keyed_runs = select_frames(parts[0].frames, options.step)
@@ -332,13 +317,6 @@ def _save(options: argparse.Namespace) -> None:
         saving.save(path)
 
 
-def _print_summary(
-    options: argparse.Namespace, parts: Sequence[RigResults], frames: Sequence[int], place: object
-) -> None:
-    done = report.summary_in_words(options.verb, parts, frames, place)
-    print(done, file=sys.stderr, flush=True)
-
-
 def _write_report(
     options: argparse.Namespace, parts: Sequence[RigResults], stdout: TextIO, place: object
 ) -> int:
@@ -350,5 +328,5 @@ def _write_report(
     elif options.report is not None:
         with saving.replacing(Path(options.report)) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    _print_summary(options, parts, parts[0].frames, place)
+    report.print_summary(options.verb, parts, parts[0].frames, place)
     return 0 if options.accept_unreached or is_reached(parts) else NOT_REACHED_CODE

@@ -13,7 +13,7 @@ import bpy
 
 from ..core import IKError
 from .arguments import parser
-from .commands import COMMANDS
+from .commands import run_command
 from .errors import ERROR_PREFIX, CommandError
 
 ERROR_CODE, INTERRUPTED_CODE = 1, 130
@@ -30,7 +30,7 @@ def run(argv: Sequence[str], prog: str, *, takes_file: bool = False) -> int:
         with _reserved_stdout() as stdout:
             if "file" in options:
                 _open(options.file, use_scripts=options.enable_autoexec)
-            return COMMANDS[options.command](options, stdout)
+            return run_command(options, stdout)
     except CommandError as error:
         return _print_error(error, error.code)
     except IKError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,10 +30,10 @@ def to_json(parts: Sequence[RigResults]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def summary_in_words(
+def print_summary(
     verb: str, parts: Sequence[RigResults], frames: Sequence[int], place: object
-) -> str:
-    """Return a summary of a command for its user.
+) -> None:
+    """Print a summary of a command to stderr.
 
     The verb is its first word, for example "Baked". ``place`` is the file that was written; None
     without one.
@@ -43,9 +44,9 @@ def summary_in_words(
     when = in_words(frames)
     where = "" if place is None else f" into {place}"
     text = f"{verb} {counted} at {when[0].lower()}{when[1:]}{where}."
-    return (
-        f"{text} Chains that missed their targets: {missed} of {len(chains)}." if missed else text
-    )
+    if missed:
+        text = f"{text} Chains that missed their targets: {missed} of {len(chains)}."
+    print(text, file=sys.stderr, flush=True)
 
 
 def _record(armature: str, chain: ChainResults) -> dict[str, Any]:
