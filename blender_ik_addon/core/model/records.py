@@ -116,9 +116,11 @@ def take_record(kind: type[Kind], record: Any, rows: Counts | int | None) -> Kin
 
 def join_records(records: Sequence[Kind]) -> Kind:
     """Return one record with the rows of all records, one record after the other."""
-    first = records[0]
-    joined = object.__new__(type(first))
-    for name, value in vars(first).items():
+    first: Any = records[0]
+    joined: Kind = object.__new__(type(first))
+    # Only its fields, not what it has cached for its own rows.
+    for name in first.__dataclass_fields__:
+        value = getattr(first, name)
         if isinstance(value, np.ndarray):
             value = np.concatenate([getattr(record, name) for record in records])
         joined.__dict__[name] = value

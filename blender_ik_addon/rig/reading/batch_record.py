@@ -12,6 +12,7 @@ from ...core.algebra.arithmetic import Indices
 from ...core.algebra.nested import are_all
 from ...core.model.options import SolveOptions
 from ...core.model.records import Record as CoreRecord
+from ...core.model.records import join_records
 
 Rows = Indices | slice
 Record = TypeVar("Record")
@@ -88,13 +89,7 @@ def put_rows(record: Record, rows: Indices, others: Any) -> Record:
 
 def joined(parts: Sequence[Record]) -> Record:
     """Return records of arrays, joined row after row."""
-    if len(parts) == 1:
-        return parts[0]
-    kind: Any = type(parts[0])
-    values: list[Any] = [part.__dict__ for part in parts]
-    names = kind.__dataclass_fields__
-    record: Record = kind(*[np.concatenate([fields[name] for fields in values]) for name in names])
-    return record
+    return parts[0] if len(parts) == 1 else join_records(parts)
 
 
 def stacked(records: Sequence[Record | None]) -> Record | None:
