@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -89,8 +90,7 @@ class Update:
         if self.has_only_moved:
             return frozenset()
         uids = []
-        flags = zip(self._flags("transform"), self._flags("geometry"), strict=True)
-        for change, (is_moved, is_shaped) in zip(self.depsgraph.updates, flags, strict=True):
+        for change, is_moved, is_shaped in self._changes("transform", "geometry"):
             if is_shaped or not is_moved:
                 changed = change.id
                 if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
@@ -107,8 +107,7 @@ class Update:
         if self.has_only_moved or self.is_separate or self.has_new_relations:
             return frozenset()
         uids = []
-        flags = zip(self._flags("transform"), self._flags("shading"), strict=True)
-        for change, (is_moved, is_shaded) in zip(self.depsgraph.updates, flags, strict=True):
+        for change, is_moved, is_shaded in self._changes("transform", "shading"):
             is_more = is_moved or (is_shaded and not self.is_new_frame)
             changed = None if is_more else change.id.original
             if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
@@ -128,15 +127,17 @@ class Update:
         if not self.depsgraph.id_type_updated(id_type="ACTION"):
             return frozenset()
         # A plain tag of a script sets all flags, and evaluates no animation.
-        flags = zip(self._flags("shading"), self._flags("transform"), strict=True)
-        pairs = zip(self.depsgraph.updates, flags, strict=True)
         return frozenset(
             [
                 change.id.original.session_uid
-                for change, (is_shaded, is_moved) in pairs
+                for change, is_shaded, is_moved in self._changes("shading", "transform")
                 if is_shaded and not is_moved and isinstance(change.id, bpy.types.Action)
             ]
         )
+
+    def _changes(self, *names: str) -> Iterator[tuple[Any, int, int]]:
+        """Return all changes, each with two of its flags."""
+        return zip(self.depsgraph.updates, *map(self._flags, names), strict=True)
 
     def _flags(self, name: str) -> bytearray:
         """Return a flag of every change: 1 or 0."""
