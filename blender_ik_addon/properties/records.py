@@ -37,7 +37,6 @@ from ..rig.reading.spec import (
     get_bone_settings,
 )
 from ..rig.reading.update import Update
-from ..rig.tools.restoring import driven_names
 from .chains import ANCHORS, ChainGroup, body_of, chains_of, object_of, owner_of
 from .forces import force_spec
 from .joints.joint_definitions import joint_spec
@@ -206,16 +205,26 @@ def bones_of_chain(settings: ChainGroup, *, with_body: bool = False) -> list[str
 
     ``with_body`` appends the bones of its body that carry it.
     """
-    return driven_names(owner_of(settings), [_driven_bones_spec(settings, with_body=with_body)])[0]
+    return _driven_bones(owner_of(settings), [settings], with_body=with_body)[0]
 
 
 def bones_of_chains(
     armature_object: bpy.types.Object, *, with_body: bool = False
 ) -> list[list[str]]:
     """Return the names of the bones of all chains of an object, in the order of its list."""
-    chains = chains_of(armature_object)
-    specs = [_driven_bones_spec(settings, with_body=with_body) for settings in chains]
-    return driven_names(armature_object, specs) if specs else []
+    return _driven_bones(armature_object, chains_of(armature_object), with_body=with_body)
+
+
+def _driven_bones(
+    armature_object: bpy.types.Object, chains: Sequence[ChainGroup], *, with_body: bool
+) -> list[list[str]]:
+    if not chains or armature_object.type != "ARMATURE":
+        return [[] for _ in chains]
+    skeleton, specs = skeleton_of(armature_object), map(bones_spec, chains)
+    plans = [
+        plan_or_none(skeleton, spec if with_body else replace(spec, body=None)) for spec in specs
+    ]
+    return [list(plan.names) if plan else [] for plan in plans]
 
 
 def drivers_of(
@@ -244,11 +253,6 @@ def count_bending(settings: ChainGroup) -> int:
     if plan is None:
         return 0
     return len(plan.segments) - (plan.bends_without_tip and settings.orient_weight > 0.0)
-
-
-def _driven_bones_spec(settings: ChainGroup, *, with_body: bool) -> ChainSpec:
-    spec = bones_spec(settings)
-    return spec if with_body else replace(spec, body=None)
 
 
 def live_rigs(scene: bpy.types.Scene) -> LiveRigs:

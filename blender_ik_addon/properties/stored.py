@@ -10,9 +10,11 @@ from ..core import IKError
 from ..rig.live import live
 from ..rig.live.animated_values import is_set_by_user
 from ..rig.live.source import Source
+from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.planned_rig import Specs
 from ..rig.planning.start_channels import UnsolvedChannels
-from ..rig.planning.stored_text import bones_of_text, may_have_locations, text_of_bones
+from ..rig.planning.stored_text import bones_of_text, text_of_bones
+from ..rig.reading.chain_plan import plan_or_none
 from ..rig.reading.refusals import RigError, is_hidden, library_problem
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update, shown_graph
@@ -158,7 +160,8 @@ def _release_unwritten(
         update: As for ``release``.
         may_have_left: Whether to look for bones that have left the chain.
     """
-    if not (may_have_left or may_have_locations(settings.stored_pose)):
+    former = bones_of_text(settings.stored_pose)
+    if not (may_have_left or any(bone.location for bone in former)):
         return False
     owner, spec = owner_of(settings), chain_spec(settings)
     gone, idle = restoring.find_unwritten_bones(owner, spec)
@@ -196,7 +199,8 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     Raises:
         RigError: If one does, with the name of the live chain.
     """
-    bones = restoring.driven_names(armature_object, [spec])[0]
+    plan = plan_or_none(skeleton_of(armature_object), spec)
+    bones = plan.names if plan else ()
     for settings, shared in drivers_of(armature_object, bones, with_body=True):
         if not is_idle(settings):
             raise RigError(

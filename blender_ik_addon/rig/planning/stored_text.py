@@ -48,11 +48,6 @@ def text_of_bones(stored: Iterable[StoredBone]) -> str:
     return json.dumps(rows) if rows else ""
 
 
-def may_have_locations(text: str) -> bool:
-    """Return quickly whether the text of a stored pose may hold the location of a bone."""
-    return f'{LOCATION}"' in text
-
-
 def _bone_of_row(
     name: str, mode: str, rotation: Any, scale: Any = (), others: Any = NO_OTHERS
 ) -> StoredBone:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import bpy
 import numpy as np
 
@@ -143,12 +141,3 @@ def differs_from_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame:
     unsolved = UnsolvedChannels(armature_object, frame)
     keyed = unsolved.of_bones(skeleton, pose, bone_indices, "rotation")
     return bool((np.abs(pose.rotation[bones] - keyed) > 1e-5).any())
-
-
-def driven_names(armature_object: bpy.types.Object, specs: Sequence[ChainSpec]) -> list[list[str]]:
-    """Return the names of the bones of each chain, root first; empty if it has no bones."""
-    if armature_object.type != "ARMATURE":
-        return [[] for _ in specs]
-    skeleton = skeleton_of(armature_object)
-    plans = [plan_or_none(skeleton, spec) for spec in specs]
-    return [list(plan.names) if plan else [] for plan in plans]
