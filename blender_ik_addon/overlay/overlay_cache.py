@@ -13,9 +13,10 @@ from ..events import Handler, make_handler_registration
 from ..properties.chains import ChainGroup, body_of, chains_of, is_idle
 from ..properties.records import bones_spec, target_and_pole
 from ..properties.status import constrained_bones
+from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.live_chain import LiveChain
 from ..rig.reading.chain_plan import ChainPlan, plan_or_none
-from ..rig.reading.skeleton import Skeleton, compile_skeleton
+from ..rig.reading.skeleton import Skeleton
 from ..rig.reading.spec import Anchor, get_bone_settings
 from ..rig.reading.world import uids_in
 from ..rig.shapes.chain_lines import ChainRows
@@ -59,7 +60,7 @@ class CachedRig:
 
     def read(self, armature_object: bpy.types.Object) -> None:
         """Read the settings of the chains again; bones and plans only if they have changed."""
-        skeleton = compile_skeleton(armature_object, self.skeleton)
+        skeleton = skeleton_of(armature_object, self.skeleton)
         cached = self.plans if skeleton is self.skeleton else []
         self.skeleton, settings = skeleton, chains_of(armature_object)
         shapes = self.compiled.items() if cached else ()
@@ -210,7 +211,7 @@ class OverlayCache:
         uid = armature_object.session_uid
         cached = self.rigs.get(uid)
         if cached is None:
-            cached = self.rigs[uid] = CachedRig(compile_skeleton(armature_object))
+            cached = self.rigs[uid] = CachedRig(skeleton_of(armature_object))
         elif uid not in self.outdated:
             return cached
         cached.read(armature_object)

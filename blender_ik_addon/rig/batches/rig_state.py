@@ -19,7 +19,6 @@ from ..planning.written_locations import may_stay_now
 from ..posing.history import History
 from ..reading.animation import animated_bones, animated_poses
 from ..reading.channels import Pose, changed_bones, read_pose
-from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import ChainSpec
 from ..reading.update import Update
 from ..reading.world import find_unmirrored, mirrors
@@ -80,28 +79,20 @@ class RigState:
     histories: dict[HistoryKey, History[Any]] = field(default_factory=dict)
     posed_by_hand: dict[bytes, PosedByHand] = field(default_factory=dict)
 
-    def read(
-        self,
-        chain_names: list[str],
-        specs: Specs,
-        update: Update,
-        skeletons: dict[Fingerprint, Skeleton],
-        store: Store,
-    ) -> None:
+    def read(self, chain_names: list[str], specs: Specs, update: Update, store: Store) -> None:
         """Read everything, and reuse what has not changed.
 
         Args:
             chain_names: Names of all of the object's chains, live or not, in order.
             specs: Settings of the live chains by index, or why they cannot be used.
             update: The update, with its dependency graph and time.
-            skeletons: Skeletons by fingerprint: the rigs of a crowd have equal bones.
             store: Stores the pose of a chain that has new bones.
         """
         self.chain_names = chain_names
         known, former = (self.bones.skeleton, self.pose) if self.version else (None, None)
         self.read_pose(update)
         sound = [spec for spec in specs.values() if isinstance(spec, ChainSpec)]
-        self.bones = RigBones.read(self.object, sound, known, skeletons)
+        self.bones = RigBones.read(self.object, sound, known)
         if self.bones.skeleton is not known:
             # Compiled chains refer to the rows of the former skeleton.
             self.compiled = NOTHING_COMPILED

@@ -18,7 +18,6 @@ from ..planning.written_locations import located_bones
 from ..reading.channels import Pose
 from ..reading.dependencies import points_of_settings
 from ..reading.refusals import listed
-from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.spec import names_of_chains
 from ..reading.update import Update
 from ..reading.world import ObjectRows
@@ -62,7 +61,6 @@ class GraphState:
     Attributes:
         rigs: Armature objects with chains, by session uid.
         levels: Levels in the order of solving.
-        skeletons: Skeletons in use, by fingerprint.
         relation_owners: Objects whose constraints and drivers may move chains, by armature object.
             Muting one of these changes what moves a chain, and Blender lists only the owner.
         order: Rows of the objects in bulk reads.
@@ -76,7 +74,6 @@ class GraphState:
 
     rigs: dict[int, RigState] = field(default_factory=dict)
     levels: list[Level] = field(default_factory=list)
-    skeletons: dict[Fingerprint, Skeleton] = field(default_factory=dict)
     relation_owners: dict[int, frozenset[int]] = field(default_factory=dict)
     order: ObjectRows | None = None
     refused: dict[tuple[int, int], Message] = field(default_factory=dict)
@@ -109,7 +106,7 @@ class GraphState:
             update: The update, with its dependency graph.
             start_pose: The pose to solve from; None for the evaluated pose.
         """
-        state.read([], specs, update, self.skeletons, lambda *arguments: arguments[-1])
+        state.read([], specs, update, lambda *arguments: arguments[-1])
         if start_pose is not None:
             state.pose = start_pose
         update_bases([state])
@@ -198,8 +195,6 @@ class GraphState:
             return
         former, chains = [chain for chain, _ in self._assembled], [chain for chain, _ in assembled]
         self._assembled = assembled
-        in_use = [state.bones.skeleton for state in self.rigs.values()]
-        self.skeletons = {skeleton.fingerprint: skeleton for skeleton in in_use}
         if not are_planned_alike(chains, former):
             self._groups, self._reasons = group_chains(chains)
             self._group_levels = find_levels(find_moving_groups(chains, self._groups))

@@ -210,7 +210,7 @@ def _solve_levels(graph: GraphState, update: Update, source: Source) -> set[int]
     def has_changed_settings() -> bool:
         if passes >= len(graph.levels) or not graph.driven_rigs:
             return False
-        return read_driven(graph.driven_rigs, update, source, graph.skeletons)
+        return read_driven(graph.driven_rigs, update, source)
 
     while _solve_pass(graph, update, written, changed_lists, has_changed_settings):
         _assemble(graph, update)
@@ -336,7 +336,7 @@ def _read_rigs(graph: GraphState, update: Update, source: Source, changed: froze
             stale.append((state, state.chain_names))
     for state, names in stale:
         specs = source.read_specs(state.object, update)
-        state.read(names, specs, update, graph.skeletons, source.store)
+        state.read(names, specs, update, source.store)
     graph.recall({state.uid for state, _ in posed})
     update_bases([*[state for state, _ in stale], *[state for state, _ in posed]])
     if present:

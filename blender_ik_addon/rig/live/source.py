@@ -9,7 +9,6 @@ import bpy
 
 from ..batches.rig_state import RigState, update_bases
 from ..planning.planned_rig import Specs, Store
-from ..reading.skeleton import Fingerprint, Skeleton
 from ..reading.update import Update
 
 
@@ -29,19 +28,13 @@ class Source:
     store: Store
 
 
-def read_driven(
-    states: Iterable[RigState],
-    update: Update,
-    source: Source,
-    skeletons: dict[Fingerprint, Skeleton],
-) -> bool:
+def read_driven(states: Iterable[RigState], update: Update, source: Source) -> bool:
     """Read objects again whose settings have changed since an earlier read in the same update.
 
     Args:
         states: Objects with settings that solved bones drive.
         update: The update, evaluated with what chains have written so far.
         source: The functions that read settings.
-        skeletons: As for ``RigState.read``.
 
     Returns:
         Whether any setting has changed.
@@ -53,7 +46,7 @@ def read_driven(
         update.evaluate_again()
     for state in changed:
         specs = source.read_specs(state.object, update)
-        state.read(state.chain_names, specs, update, skeletons, source.store)
+        state.read(state.chain_names, specs, update, source.store)
     update_bases(changed)
     return bool(changed)
 

@@ -14,11 +14,12 @@ from ..reading.bone_joints import BoneJoints, read_joints
 from ..reading.chain_plan import check, plan_chain
 from ..reading.channels import Pose
 from ..reading.dependencies import OwnAnchor, OwnAnchorError
-from ..reading.skeleton import Fingerprint, Skeleton, compile_skeleton
+from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StoredBone
 from ..reading.update import Update
 from .checks import check_channels, check_pose, is_pose_sound
 from .joints_of_chain import chain_joints
+from .known_skeletons import skeleton_of
 from .live_chain import LiveChain, is_same
 from .order import PlannedChain
 from .slide import check_drivers
@@ -52,17 +53,13 @@ class RigBones(NamedTuple):
 
     @classmethod
     def read(
-        cls,
-        owner: bpy.types.Object,
-        specs: Collection[ChainSpec],
-        known: Skeleton | None,
-        skeletons: dict[Fingerprint, Skeleton],
+        cls, owner: bpy.types.Object, specs: Collection[ChainSpec], known: Skeleton | None
     ) -> Self:
-        """Return the bones of an original object; skeletons are as in ``compile_skeleton``."""
+        """Return the bones of an original object; ``known`` is as in ``skeleton_of``."""
         has_limits = any(spec.use_limits or spec.force is not None for spec in specs)
         has_stretch = any(spec.use_stretch for spec in specs)
         return cls(
-            compile_skeleton(owner, known, skeletons),
+            skeleton_of(owner, known),
             read_joints(owner) if has_limits else None,
             read_stretch(owner) if has_stretch else None,
         )
@@ -70,7 +67,7 @@ class RigBones(NamedTuple):
     def are_current(self, owner: bpy.types.Object) -> bool:
         """Return whether the object still has these bones with these settings."""
         return (
-            compile_skeleton(owner, self.skeleton, {}) is self.skeleton
+            skeleton_of(owner, self.skeleton) is self.skeleton
             and (self.joints is None or is_same(self.joints, read_joints(owner)))
             and (self.stretch is None or is_same(self.stretch, read_stretch(owner)))
         )

@@ -10,11 +10,11 @@ import numpy as np
 from ...core.algebra import rotation
 from ..anatomy.free_bones import free_bones
 from ..frames.twist_rows import twist_spread
+from ..planning.known_skeletons import skeleton_of
 from ..planning.live_chain import LiveChain
 from ..reading.chain_plan import plan_or_none
 from ..reading.channels import quaternions_of, read_pose
 from ..reading.dependencies import Dependencies
-from ..reading.skeleton import compile_skeleton
 from ..reading.spec import ChainSpec
 from ..trees.uniting import unite_chains
 
@@ -24,7 +24,7 @@ MAX_CHANGE = 1e-6
 
 def with_twist_spread(armature_object: bpy.types.Object, spec: ChainSpec) -> ChainSpec:
     """Return a chain with twist spread, if it has twist bones and its pose stays the same."""
-    skeleton, spreading = compile_skeleton(armature_object), replace(spec, use_twist_spread=True)
+    skeleton, spreading = skeleton_of(armature_object), replace(spec, use_twist_spread=True)
     plan = plan_or_none(skeleton, spreading)
     if plan is None or not plan.spread:
         return spec

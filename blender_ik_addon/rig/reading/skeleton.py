@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import bpy
 import numpy as np
@@ -143,28 +143,8 @@ def fingerprint(armature: bpy.types.Armature) -> Fingerprint:
     return (names, *floats, *flags, read_integers(bones, "inherit_scale", count).tobytes())
 
 
-def compile_skeleton(
-    armature_object: bpy.types.Object,
-    known: Skeleton | None = None,
-    others: dict[Fingerprint, Skeleton] | None = None,
-) -> Skeleton:
-    """Return the skeleton of an armature object.
-
-    The known one is returned if nothing has changed. ``others`` has skeletons by fingerprint, to
-    share among objects with equal bones; it grows.
-    """
-    armature = cast(bpy.types.Armature, armature_object.data)
-    present = fingerprint(armature)
-    if known is not None and known.fingerprint == present:
-        return known
-    if others is None:
-        return _compile(armature, present)
-    if present not in others:
-        others[present] = _compile(armature, present)
-    return others[present]
-
-
-def _compile(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
+def compile_skeleton(armature: bpy.types.Armature, present: Fingerprint) -> Skeleton:
+    """Return the skeleton of an armature with its present fingerprint."""
     bones = armature.bones
     count = len(bones)
     names = tuple(bones.keys())

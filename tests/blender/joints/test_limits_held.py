@@ -14,7 +14,7 @@ from mathutils import Quaternion
 from blender_ik_addon.core import JointKind
 from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.properties.records import chain_spec
-from blender_ik_addon.rig.reading.skeleton import compile_skeleton
+from blender_ik_addon.rig.planning.known_skeletons import skeleton_of
 from blender_ik_addon.rig.reading.world import uids_in
 from blender_ik_addon.rig.shapes import chain_shape
 from blender_ik_addon.rig.shapes.chain_lines import ChainRows, read_evaluated_pose
@@ -238,7 +238,7 @@ CLOSE_TARGET = (0.5, 0.45, 0.4)
 
 def place_first_shape(ob: bpy.types.Object) -> tuple[chain_shape.ChainShape, Array]:
     """Return the shape and the joints of the first chain, placed on the evaluated pose."""
-    graph, skeleton = bpy.context.evaluated_depsgraph_get(), compile_skeleton(ob)
+    graph, skeleton = bpy.context.evaluated_depsgraph_get(), skeleton_of(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
     pose = read_evaluated_pose(ob.evaluated_get(graph), len(skeleton.names))
     scene_state = graph, ob, skeleton, pose, uids_in(bpy.context.scene)

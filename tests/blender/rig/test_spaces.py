@@ -14,8 +14,8 @@ import pytest
 from mathutils import Matrix
 
 from blender_ik_addon.core.algebra import rotation
+from blender_ik_addon.rig.planning.known_skeletons import skeleton_of
 from blender_ik_addon.rig.reading import spaces
-from blender_ik_addon.rig.reading.skeleton import compile_skeleton
 from blender_ik_addon.rig.reading.spaces import InheritScale
 from tests.blender.setups import rigs
 from tests.helpers import Array
@@ -40,7 +40,7 @@ class Rig(NamedTuple):
 
 def read(ob: bpy.types.Object) -> Rig:
     rigs.updated()
-    skeleton, bones = compile_skeleton(ob), ob.pose.bones
+    skeleton, bones = skeleton_of(ob), ob.pose.bones
     pose = np.array([bone.matrix for bone in bones])
     above = np.where((skeleton.parents < 0)[:, None, None], np.eye(4), pose[skeleton.parents])
     heads = skeleton.heads(np.arange(len(bones)), np.array([bone.location for bone in bones]))
