@@ -175,15 +175,6 @@ def bend_spec(settings: ChainGroup) -> ChainSpec:
     )
 
 
-def stored_spec(settings: ChainGroup) -> ChainSpec:
-    """Return a record with the bones of a chain and their stored pose.
-
-    Raises:
-        RigError: If the stored pose cannot be read.
-    """
-    return replace(bones_spec(settings), stored_pose=bones_of_text(settings.stored_pose))
-
-
 def _start_from(settings: ChainGroup, force: ForceSpec | None) -> StartFrom:
     """Return the pose to start from. A chain that eases remembers its present pose by itself."""
     start = StartFrom(settings.start_from)

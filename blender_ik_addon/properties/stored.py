@@ -24,7 +24,6 @@ from .records import (
     bones_of_chain,
     chain_spec,
     drivers_of,
-    stored_spec,
     sync_anchors_if_changed,
 )
 from .renaming import follow_bones
@@ -83,7 +82,7 @@ def release(settings: ChainGroup, update: Update | None = None) -> None:
     """
     if settings.stored_pose and owner_of(settings).pose is not None:
         unsolved = _unsolved_channels(owner_of(settings), update)
-        restoring.restore_pose(unsolved, stored_spec(settings))
+        restoring.restore_pose(unsolved, bones_of_text(settings.stored_pose))
         settings.stored_pose = ""
 
 
@@ -126,12 +125,10 @@ def change_stretch(settings: ChainGroup, context: bpy.types.Context) -> None:
     """Give the bones of a chain their stored scale back after *Stretch* was switched off."""
     if not settings.use_stretch:
         with suppress(IKError):
-            owner, spec = owner_of(settings), stored_spec(settings)
-            has_scale = any(bone.scale for bone in spec.stored_pose)
-            if has_scale and owner.pose is not None:
-                restoring.restore_pose(_unsolved_channels(owner), spec, only="scale")
-                bones = (bone._replace(scale=()) for bone in spec.stored_pose)
-                settings.stored_pose = text_of_bones(bones)
+            owner, stored = owner_of(settings), bones_of_text(settings.stored_pose)
+            if any(bone.scale for bone in stored) and owner.pose is not None:
+                restoring.restore_pose(_unsolved_channels(owner), stored, only="scale")
+                settings.stored_pose = text_of_bones(bone._replace(scale=()) for bone in stored)
     tag(settings, context)
 
 
@@ -175,11 +172,11 @@ def _release_unwritten(
     if not (left or idle):
         return False
     unsolved = _unsolved_channels(owner, update)
-    restoring.restore_pose(unsolved, spec, gone)
-    restoring.restore_pose(unsolved, spec, idle, only="location")
+    restoring.restore_pose(unsolved, [bone for bone in former if bone.name in gone])
+    restoring.restore_pose(unsolved, [bone for bone in former if bone.name in idle], "location")
     settings.stored_pose = text_of_bones(
         bone._replace(location=()) if bone.name in idle else bone
-        for bone in spec.stored_pose
+        for bone in former
         if bone.name not in left
     )
     owner.update_tag()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import bpy
 import numpy as np
 
@@ -50,24 +52,18 @@ def capture(
 
 
 def restore_pose(
-    unsolved: UnsolvedChannels,
-    spec: ChainSpec,
-    bone_names: frozenset[str] | None = None,
-    only: VectorName | None = None,
+    unsolved: UnsolvedChannels, stored: Iterable[StoredBone], only: VectorName | None = None
 ) -> None:
-    """Restore the stored pose of a chain; keyed channels take the values of their F-curves.
-
-    Without ``bone_names`` all stored bones are restored, and without ``only`` all channels.
-    """
+    """Restore stored bones, all channels or only some; keyed ones take the values of F-curves."""
     armature_object = unsolved.object
     skeleton = skeleton_of(armature_object)
-    stored = _stored_by_index(skeleton, spec, bone_names)
-    if not stored:
+    by_index = _by_index(skeleton, stored)
+    if not by_index:
         return
     pose = read_pose(armature_object)
     names: tuple[ChannelsName, ...] = (only,) if only else ("scale", "location", "rotation")
     for name in names:
-        chosen = {index: bone for index, bone in stored.items() if getattr(bone, name)}
+        chosen = {index: bone for index, bone in by_index.items() if getattr(bone, name)}
         if not chosen:
             continue
         bones, values = np.array(list(chosen)), unsolved.of_bones(skeleton, pose, chosen, name)
@@ -92,7 +88,7 @@ def find_unwritten_bones(
     plan = plan_or_none(skeleton, spec)
     if plan is None:
         return frozenset(), frozenset()
-    stored, written = _stored_by_index(skeleton, spec), set(plan.written.tolist())
+    stored, written = _by_index(skeleton, spec.stored_pose), set(plan.written.tolist())
     gone = frozenset([bone.name for index, bone in stored.items() if index not in written])
     try:
         sliding, whole = located_bones(plan, spec), find_moved_root(plan, spec)
@@ -122,15 +118,9 @@ def _changeable_components(
     return may_change
 
 
-def _stored_by_index(
-    skeleton: Skeleton, spec: ChainSpec, subset: frozenset[str] | None = None
-) -> dict[int, StoredBone]:
-    """Return stored bones by index, all of them or of a subset of names."""
-    return {
-        skeleton.index[bone.name]: bone
-        for bone in spec.stored_pose
-        if bone.name in skeleton.index and (subset is None or bone.name in subset)
-    }
+def _by_index(skeleton: Skeleton, stored: Iterable[StoredBone]) -> dict[int, StoredBone]:
+    """Return stored bones by index, without those that do not exist any more."""
+    return {skeleton.index[bone.name]: bone for bone in stored if bone.name in skeleton.index}
 
 
 def differs_from_keys(armature_object: bpy.types.Object, spec: ChainSpec, frame: float) -> bool:
