@@ -72,8 +72,10 @@ class BoneHierarchy:
                 (-1, *(above + 1 for above in self.parents[: self.count])),
                 [carrier + 1 for carrier in self.carriers],
             )
-        if len(self.carriers) == 1:
-            return None
+        return self._tree if len(self.carriers) > 1 else None
+
+    @cached_property
+    def _tree(self) -> Topology:
         return Topology(self.parents[: self.count], self.carriers)
 
     @cached_property
@@ -84,10 +86,7 @@ class BoneHierarchy:
     @cached_property
     def is_on_way(self) -> Array:
         """One for the joints on the way to each effector, otherwise zero, shape (n + E, E)."""
-        is_on_way = np.zeros((len(self.above), len(self.carriers)))
-        for chain, carrier in enumerate(self.carriers):
-            is_on_way[[*self.path(carrier), self.count + chain], chain] = 1.0
-        return is_on_way
+        return np.vstack((self._tree.is_on_path, np.eye(len(self.carriers))))
 
     def turns_afterwards(self, chain: int) -> bool:
         """Return whether a chain's tip is turned after the solve."""
@@ -104,15 +103,9 @@ class BoneHierarchy:
     def limb(self, chain: int) -> list[int]:
         """Return the rows of the bones that turn toward the pole of a chain, root first.
 
-        As in the core: the bones that move no effector but this one and those beyond it, or all
-        bones that move it if those are fewer than two.
+        A root that floats is one of them, if it moves no other effector.
         """
-        carrier = self.carriers[chain]
-        paths = [self.path(row) for row in self.carriers]
-        others = {row for path in paths if carrier not in path for row in path}
-        whole = self.path(carrier)
-        limb_rows = [row for row in whole if row not in others]
-        return (limb_rows if len(limb_rows) > 1 else whole)[::-1]
+        return list(self._tree.limbs[chain])
 
 
 OrderedBones = tuple[Indices, BoneHierarchy]
