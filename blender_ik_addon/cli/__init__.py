@@ -11,14 +11,7 @@ _registered: list[object] = []
 
 
 def main(argv: list[str]) -> int:
-    """Run the command on the file that is open.
-
-    Args:
-        argv: Arguments after the name of the command.
-
-    Returns:
-        The exit code.
-    """
+    """Run the command on the file that is open, with arguments; return the exit code."""
     # Imported here, because the command runs rarely and Blender's start need not wait for it.
     from .program import run
 

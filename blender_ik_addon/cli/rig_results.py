@@ -113,14 +113,9 @@ def play(
 ) -> list[RigResults]:
     """Play frames and record the results of chains; leave the scene at the last frame.
 
-    Args:
-        scene: The scene to play; its chains are live.
-        chosen: The chains, one item for each armature object.
-        frames: Frames to record, in rising order.
-        first: Start frame of chains that continue from frame to frame.
-        with_values: Whether to record the channels that the chains write, for keys. Then each
-            chain must be solved at each of the frames.
-        with_notes: Whether to record the data that improves a clip as well.
+    The frames are in rising order. Chains that continue from frame to frame start at the frame
+    ``first``. For keys, ``with_values`` records the channels that the chains write; then each chain
+    must be solved at each of the frames. ``with_notes`` records the data that improves a clip.
 
     Raises:
         CommandError: If a chain cannot be solved although ``with_values`` is set.

@@ -33,15 +33,10 @@ def add_chain(
 ) -> ChainGroup:
     """Add a chain to an armature object, make it active, and return its settings.
 
-    The pose of its bones is not stored yet.
-
-    Args:
-        armature_object: The original object.
-        spec: Name, bones, rotation, target, pole, and the settings of the bend side. A number is
-            added to the name if another chain has it.
-        bone_count: Number of bones that bend.
-        new: The preferences for new chains; None if the caller copies the settings.
-        solver: Identifier of the solver; empty for that of the preferences.
+    The pose of its bones is not stored yet. The record has name, bones, rotation, target, pole, and
+    the settings of the bend side. A number is added to the name if another chain has it.
+    ``bone_count`` bones bend. ``new`` are the preferences for new chains; None if the caller copies
+    the settings. Without ``solver`` they choose the solver.
     """
     group = cast("ObjectGroup", armature_object.chain_ik)
     settings: ChainGroup = group.chains.add()
@@ -83,9 +78,7 @@ def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> Non
 def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
     """Remove a chain. Other chains keep their keys and drivers.
 
-    Args:
-        settings: Settings of the chain, which are invalid afterwards.
-        keep_pose: Whether its bones stay where they are, instead of getting their stored pose.
+    Its settings are invalid afterwards. Its bones get their stored pose, or stay where they are.
 
     Returns:
         The names of data with drivers that read the chain.

@@ -226,12 +226,9 @@ def _convert_all(
 ) -> Conversion:
     """Convert sources one after the other, and compare the joints before and afterwards.
 
-    Args:
-        depsgraph: The graph of the view layer, which is evaluated again.
-        armature_object: The original object.
-        sources: What to convert, by key, with a description of each for messages.
-        spec_of: Returns the settings of a source, or raises an ``IKError``.
-        convert: Converts a source and returns the name of the chain, or raises an ``IKError``.
+    The sources are by key, with a description of each for messages. ``spec_of`` returns the
+    settings of a source, ``convert`` converts it and returns the name of its chain; both may raise
+    an ``IKError``. The graph is that of the view layer, and is evaluated again.
     """
     conversion, count = Conversion(), len(chains_of(armature_object))
     specs = {}

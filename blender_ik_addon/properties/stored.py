@@ -36,11 +36,7 @@ def store(settings: ChainGroup, evaluated: bpy.types.Object | None = None) -> No
     """Store the present channels of a chain's bones as its stored pose.
 
     Other live chains that share bones with it store the same channels of these. A chain that has no
-    stored pose yet takes over theirs instead.
-
-    Args:
-        settings: The original settings.
-        evaluated: The evaluated object to read; by default the original.
+    stored pose yet takes over theirs instead. The evaluated object is read, or the original.
 
     Raises:
         IKError: If a setting or a channel is not finite; the stored pose does not change then.
@@ -72,10 +68,8 @@ def _unset_defaults(settings: ChainGroup) -> None:
 def release(settings: ChainGroup, update: Update | None = None) -> None:
     """Give the bones of a chain their stored pose back, and forget it.
 
-    Args:
-        settings: The original settings.
-        update: The update at whose frame animated channels take their values; by default the
-            scene and view layer that are shown.
+    Animated channels take their values at the frame of the update; without one, at that of the
+    scene and view layer that are shown.
 
     Raises:
         RigError: If the stored pose cannot be read; nothing is changed then.
@@ -141,21 +135,14 @@ def change_solver(settings: ChainGroup, context: bpy.types.Context) -> None:
 
 
 def _release_unwritten(
-    settings: ChainGroup,
-    update: Update | None = None,
-    *,
-    may_have_left: bool = True,
+    settings: ChainGroup, update: Update | None = None, *, may_have_left: bool = True
 ) -> bool:
     """Give back stored channels that are not written any more; tell whether there were any.
 
     These are all channels of bones that have left their chain, in edit mode or by its solver, and
     locations of bones that no longer slide. Bones that another live chain writes are not given
-    back, and are forgotten as soon as any of these chains has stored them.
-
-    Args:
-        settings: The original settings.
-        update: As for ``release``.
-        may_have_left: Whether to look for bones that have left the chain.
+    back, and are forgotten as soon as any of these chains has stored them. The update is as for
+    ``release``.
     """
     former = bones_of_text(settings.stored_pose)
     if not (may_have_left or any(bone.location for bone in former)):

@@ -168,10 +168,7 @@ def find_heads_and_effectors(
 ) -> tuple[Array, Array]:
     """Return heads and effectors of chains in the spaces of posed bones.
 
-    Args:
-        plans: The chains.
-        hung: Bones and hierarchy of the chains.
-        location: Returns the location channels (..., m, 3) of bones (m,).
+    ``location`` returns the location channels (..., m, 3) of bones (m,).
 
     Returns:
         Offsets from the parent's head to each bone's, in the space of the parent, shape (..., k,

@@ -54,10 +54,7 @@ class ChainSlide(BatchRecord):
     ) -> Self:
         """Return the slides of the k bones of a body, whose first bone moves with the body.
 
-        Args:
-            limbs: Rows of the bones of limbs, and their slides.
-            home: Location channels of all bones, shape (k, 3).
-            root: Head of the first bone in its parent's space, shape (3,).
+        Limbs come with the rows of their bones. ``home`` and ``root`` are as in the record.
         """
         count, home = len(home), home.copy()
         low, high, axes, heads = *np.zeros((2, count)), *np.zeros((2, count, 3))
@@ -102,13 +99,10 @@ def slide_axes(skeleton: Skeleton, bones: Indices) -> Array:
 
 
 def chain_slide(chain: PlannedChain, joints: BoneJoints, home: Array, present: Array) -> ChainSlide:
-    """Return the slides of the written bones of a chain.
+    """Return the slides of the written bones of a chain; the joints tell that some slide.
 
-    Args:
-        chain: The chain.
-        joints: Joints of the written bones, some of which slide.
-        home: Location channels without any slide, shape (k, 3).
-        present: Present location channels, shape (k, 3). Channels that no slide moves keep them.
+    ``home`` are the location channels without any slide, shape (k, 3). Channels that no slide moves
+    keep their ``present`` values, shape (k, 3).
     """
     assert joints.slides is not None
     skeleton, written = chain.skeleton, chain.plan.written

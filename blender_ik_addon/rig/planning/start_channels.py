@@ -161,11 +161,7 @@ def stored_bones(
 ) -> tuple[StoredBone, ...]:
     """Return the present channels of a chain's written bones, to store them.
 
-    Args:
-        pose: Present pose of the bones.
-        plan: Bones of the chain.
-        spec: Settings of the chain; if bones grow, scales are stored as well.
-        located: Bones whose location is stored as well.
+    Locations are those of the bones in ``located``; scales are stored if bones grow.
     """
     whole, grows = find_moved_root(plan, spec), scaled_bones(plan, spec)
     return tuple(

@@ -183,11 +183,8 @@ class WorldMatrices:
     ) -> None:
         """Read the matrices of all visible objects.
 
-        Args:
-            depsgraph: The graph.
-            known: Its order from an earlier read; the same record is returned if it still holds.
-            bone_rows: Rows of bones as far as they are known.
-            may_be_hidden: Whether objects may have been hidden or shown since that read.
+        The order ``known`` from an earlier read stays the same record if it still holds. Objects
+        may have been hidden or shown since. Rows of bones are given as far as they are known.
         """
         self.depsgraph, self._bone_rows = depsgraph, bone_rows
         objects = depsgraph.objects

@@ -268,12 +268,8 @@ def moving_from_library(
 ) -> SettingMove:
     """Return the changes that move keys of a constraint which the library replaced by a chain.
 
-    Keys of the pole angle stay: the angle of the constraint counted from elsewhere.
-
-    Args:
-        armature_object: The original object, a library override.
-        index: Index of the chain.
-        bones: Names of the bones that had the constraint; None for all.
+    Keys of the pole angle stay: the angle of the constraint counted from elsewhere. Only the named
+    bones count as those that had the constraint; None for all.
 
     Raises:
         RigError: If they cannot be moved.

@@ -49,13 +49,8 @@ def key_space(
     Its later keys are then relative to the new space. If another switch follows, the control stays
     in place at its keys before that switch. Over more than one frame the control is keyed at each,
     so that it stays where it plays now, and the former space acts again after the last one.
-
-    Args:
-        control: The object or bone.
-        space: What it moves with; None for the world.
-        frames: Whole frames in rising order, without gaps; the scene is not restored.
-        scene: The scene that plays them.
-        interpolation: Interpolation from the last frame on, as Blender names it.
+    The frames are whole, in rising order and without gaps; the scene stays at another frame. The
+    interpolation is that from the last frame on, as Blender names it.
 
     Returns:
         Whether anything has changed: not if the control moves with the space already.

@@ -45,14 +45,10 @@ class Trial:
         index: int,
         start_pose: Pose | None = None,
     ) -> None:
-        """Read the original object.
+        """Read an original object, with settings of its chains by index.
 
-        Args:
-            update: The graph as it was evaluated last.
-            armature_object: The original object.
-            specs: The settings of its chains, by index.
-            index: Index of the chain on trial.
-            start_pose: The pose to solve from; None for the evaluated pose.
+        ``index`` is that of the chain on trial. Without a start pose it starts from the evaluated
+        one.
 
         Raises:
             RigError: If the chain cannot be solved.
