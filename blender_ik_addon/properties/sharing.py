@@ -10,7 +10,7 @@ import bpy
 
 from ..core import IKError
 from ..core.model.message import Message
-from ..rig.planning.joints_of_chain import chain_joints
+from ..rig.planning.joints_of_chain import chain_joints, slide_ranges
 from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text, text_of_bones
 from ..rig.reading.bone_joints import read_joints
@@ -102,8 +102,8 @@ def _live_bones(
         with suppress(IKError):
             spec = chain_spec(settings, with_stored=False)
             plan = plan_chain(skeleton, spec)
-            joints = chain_joints(of_bones, plan, spec)
-            slides = joints is not None and joints.slides is not None
+            chain_joints(of_bones, plan, spec)
+            slides = slide_ranges(plan, spec) is not None
             yield settings.name, plan, cure_of(plan, spec, slides=slides)
 
 

@@ -12,6 +12,7 @@ from ...core.algebra.arithmetic import Flags
 from ...core.model.message import Message
 from ..frames.bases import RootBones
 from ..planning.checks import check_channels
+from ..planning.joints_of_chain import slide_ranges
 from ..planning.live_chain import LiveChain
 from ..planning.order import PlannedChain, are_planned_alike
 from ..planning.planned_rig import PlannedRig
@@ -115,19 +116,18 @@ def _compile(chain: PlannedChain, joints: BoneJoints | None, inputs: CompileInpu
         is_settled=bool(chain.spec.stored_pose) and not (is_current or is_keyed),
         joints=joints,
         stretch=_stretch_of(chain, inputs),
-        slide=_slide_of(chain, joints, inputs),
+        slide=_slide_of(chain, inputs),
         home=home,
     )
     return known if known is not None and known.is_like(live_chain) else live_chain
 
 
-def _slide_of(
-    chain: PlannedChain, joints: BoneJoints | None, inputs: CompileInputs
-) -> ChainSlide | None:
-    if joints is None or joints.slides is None:
+def _slide_of(chain: PlannedChain, inputs: CompileInputs) -> ChainSlide | None:
+    ranges = slide_ranges(chain.plan, chain.spec)
+    if ranges is None:
         return None
     home = inputs.unsolved.of_chain(chain, inputs.pose, "location")
-    return chain_slide(chain, joints, home, inputs.pose.location[chain.plan.written])
+    return chain_slide(chain, ranges, home, inputs.pose.location[chain.plan.written])
 
 
 def _stretch_of(chain: PlannedChain, inputs: CompileInputs) -> ChainStretch | None:

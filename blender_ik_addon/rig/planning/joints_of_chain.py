@@ -42,9 +42,9 @@ def chain_joints(of_bones: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> Bone
         joints = _set_joints(joints, _find_rows(plan, spec), plan)
     if spec.is_dragged:
         joints = _adapt_to_drag(joints, moves_root=spec.moves_root)
-    elif joints.slides is not None:
-        _check_slides(joints.slides, plan, spec)
-    return None if joints.is_free and spec.force is None else joints
+    if (slides := slide_ranges(plan, spec)) is not None:
+        _check_slides(slides, plan, spec)
+    return None if joints.is_free and slides is None and spec.force is None else joints
 
 
 def _set_creature_kinds(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) -> BoneJoints:
@@ -59,7 +59,7 @@ def _set_creature_kinds(joints: BoneJoints, plan: ChainPlan, spec: ChainSpec) ->
 
 
 def _adapt_to_drag(joints: BoneJoints, *, moves_root: bool) -> BoneJoints:
-    """Return the joints of a dragged chain: none slides, and a root that moves turns freely."""
+    """Return the joints of a dragged chain: a root that moves turns freely."""
     is_free = (np.arange(len(joints.low)) < moves_root)[:, None]
     return replace(
         joints,
@@ -67,21 +67,24 @@ def _adapt_to_drag(joints: BoneJoints, *, moves_root: bool) -> BoneJoints:
         low=np.where(is_free, -np.inf, joints.low),
         high=np.where(is_free, np.inf, joints.high),
         stiffness=np.where(is_free, 0.0, joints.stiffness),
-        slides=None,
     )
 
 
-def sliding_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
-    """Return the bones whose location a chain writes.
+def slide_ranges(plan: ChainPlan, spec: ChainSpec) -> Array | None:
+    """Return the least and greatest slides of written bones along their Y axes at rest, (k, 2).
+
+    In the unit of their location channels, both zero for bones that do not slide; None if none
+    does, as in a dragged chain.
 
     Raises:
         RigError: If a joint of the chain cannot be used; the text says what to do next.
     """
-    if not spec.use_limits or not any(joint.slides for joint in spec.joints):
-        return frozenset()
-    by_row = _find_rows(plan, spec)
-    bones = plan.written[[row for row, joint in by_row.items() if joint.slides]]
-    return frozenset(bones[~plan.skeleton.is_connected[bones]].tolist())
+    if not spec.use_limits or spec.is_dragged or not any(joint.slides for joint in spec.joints):
+        return None
+    ranges = np.zeros((len(plan.written), 2))
+    for row, joint in _find_rows(plan, spec).items():
+        ranges[row] = joint.slide
+    return ranges if ranges.any() else None
 
 
 def cones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
@@ -100,24 +103,16 @@ def _set_joints(joints: BoneJoints, by_row: dict[int, JointSpec], plan: ChainPla
     is_locked, stiffness = joints.is_locked.copy(), joints.stiffness.copy()
     low, high = joints.low.copy(), joints.high.copy()
     zero = np.tile(NOT_TURNED, (len(low), 1))
-    slides = np.zeros((len(low), 2))
     for row, joint in by_row.items():
         bone = int(plan.written[row])
         _check_ranges(joint, plan.skeleton.names[bone])
         is_locked[row] = np.logical_not(FREE[joint.kind])
-        low[row], high[row], slides[row] = joint.low, joint.high, joint.slide
+        low[row], high[row] = joint.low, joint.high
         stiffness[row] = np.minimum(joint.stiffness, MAX_STIFFNESS)
         if joint.relative_to is not RelativeTo.REST:
             zero[row] = _straight_on(plan.skeleton, bone)
     is_rest = bool((zero == NOT_TURNED).all())
-    return BoneJoints(
-        is_locked,
-        low,
-        high,
-        stiffness,
-        None if is_rest else zero,
-        slides if slides.any() else None,
-    )
+    return BoneJoints(is_locked, low, high, stiffness, None if is_rest else zero)
 
 
 def _find_rows(plan: ChainPlan, spec: ChainSpec) -> dict[int, JointSpec]:

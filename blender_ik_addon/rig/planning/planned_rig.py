@@ -18,7 +18,7 @@ from ..reading.skeleton import Skeleton
 from ..reading.spec import ChainSpec, StoredBone
 from ..reading.update import Update
 from .checks import check_channels, check_pose, is_pose_sound
-from .joints_of_chain import chain_joints
+from .joints_of_chain import chain_joints, slide_ranges
 from .known_skeletons import skeleton_of
 from .live_chain import LiveChain, is_same
 from .order import PlannedChain
@@ -151,8 +151,7 @@ def _joints_of(chain: PlannedChain, inputs: PlanInputs) -> BoneJoints | None:
     if inputs.bones.joints is None:
         return None
     joints = chain_joints(inputs.bones.joints, chain.plan, chain.spec)
-    if joints is not None and joints.slides is not None:
-        check_drivers(chain, joints)
+    check_drivers(chain)
     return joints
 
 
@@ -160,9 +159,9 @@ def _find_slid_tips(chains: Sequence[Planned]) -> dict[int, Message]:
     """Return errors of chains whose effector is the head of a bone that another chain slides."""
     slid = {
         bone: chain.spec.name
-        for chain, joints in chains
-        if joints is not None and joints.slides is not None
-        for bone in chain.plan.written[joints.slides.any(axis=1)].tolist()
+        for chain, _ in chains
+        if (ranges := slide_ranges(chain.plan, chain.spec)) is not None
+        for bone in chain.plan.written[ranges.any(axis=1)].tolist()
     }
     return {
         chain.index: Message(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Self
 
 import numpy as np
@@ -11,10 +12,10 @@ import numpy as np
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..reading.animation import driven_bones
 from ..reading.batch_record import BatchRecord
-from ..reading.bone_joints import BoneJoints
 from ..reading.channels import read_flags
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
+from .joints_of_chain import slide_ranges
 from .order import PlannedChain
 
 # Components of a slide axis below this are float32 noise around zero: their channel is not written.
@@ -98,15 +99,14 @@ def slide_axes(skeleton: Skeleton, bones: Indices) -> Array:
     return np.where(is_local[:, None], np.array([0.0, 1.0, 0.0]), along)
 
 
-def chain_slide(chain: PlannedChain, joints: BoneJoints, home: Array, present: Array) -> ChainSlide:
-    """Return the slides of the written bones of a chain; the joints tell that some slide.
+def chain_slide(chain: PlannedChain, ranges: Array, home: Array, present: Array) -> ChainSlide:
+    """Return the slides of the written bones of a chain in ranges, as from ``slide_ranges``.
 
     ``home`` are the location channels without any slide, shape (k, 3). Channels that no slide moves
     keep their ``present`` values, shape (k, 3).
     """
-    assert joints.slides is not None
     skeleton, written = chain.skeleton, chain.plan.written
-    low, high = joints.slides.T
+    low, high = ranges.T
     shall_slide = _may_slide(low, high)
     axes = slide_axes(skeleton, written)
     locks = read_flags(chain.object.pose.bones, "lock_location", 3)[written]
@@ -133,13 +133,13 @@ def _may_slide(low: Array, high: Array) -> Flags:
     return slides
 
 
-def check_drivers(chain: PlannedChain, joints: BoneJoints) -> None:
+def check_drivers(chain: PlannedChain) -> None:
     """Raise a ``RigError`` if a bone that slides has a driver on its location."""
-    assert joints.slides is not None
-    pairs = zip(chain.plan.names, joints.slides.any(axis=1), strict=True)
-    names = {name for name, slides in pairs if slides}
-    driven = names & driven_bones(chain.object, "location")
-    if driven:
+    ranges = slide_ranges(chain.plan, chain.spec)
+    if ranges is None:
+        return
+    names = compress(chain.plan.names, ranges.any(axis=1))
+    if driven := driven_bones(chain.object, "location").intersection(names):
         raise RigError(
             "Bone '{driven}' has a driver on its location, which always wins: remove the driver, or"
             " switch Slide off in the bone's joint.",

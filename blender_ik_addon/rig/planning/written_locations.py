@@ -13,7 +13,7 @@ from ..reading.chain_plan import ChainPlan
 from ..reading.channels import read_flags
 from ..reading.refusals import refuse_first
 from ..reading.spec import ChainSpec
-from .joints_of_chain import sliding_bones
+from .joints_of_chain import slide_ranges
 from .order import PlannedChain
 from .slide import slide_axes
 
@@ -90,8 +90,11 @@ def located_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:
     Raises:
         RigError: If a joint of the chain cannot be used; the text says what to do next.
     """
-    whole = frozenset({find_moved_root(plan, spec)}) - {-1}
-    return whole if spec.is_dragged else sliding_bones(plan, spec) | whole
+    located = {find_moved_root(plan, spec)} - {-1}
+    if (ranges := slide_ranges(plan, spec)) is not None:
+        bones = plan.written[ranges.any(axis=1)]
+        located.update(bones[~plan.skeleton.is_connected[bones]].tolist())
+    return frozenset(located)
 
 
 def scaled_bones(plan: ChainPlan, spec: ChainSpec) -> frozenset[int]:

@@ -69,7 +69,7 @@ def reasons_of(
     return Reasons(
         driven.options,
         has_locked_joints=bool(joints_to_effector.is_locked.any() or not has_room.all()),
-        is_rigid=joints_to_effector.slides is None and not can_turn.any(),
+        is_rigid=(driven.is_tree or driven.slide is None) and not can_turn.any(),
         is_at_limits=is_off and _are_at_ends(joints, matrices_of(channels, driven.modes[rows])),
         is_tip_beyond=is_tip_beyond,
     )

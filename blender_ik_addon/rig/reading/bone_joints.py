@@ -36,8 +36,6 @@ class BoneJoints(BatchRecord):
         high: Greatest turns, shape (..., n, 3).
         stiffness: From 0 to 0.99, shape (..., n, 3).
         zero_wxyz: Local rotations that count as no turn, shape (..., n, 4); None for rest.
-        slides: Least and greatest slides along the bones' Y axes at rest, in the unit of their
-            location channels, shape (n, 2); None for none, and for several chains.
     """
 
     is_locked: Flags
@@ -45,19 +43,18 @@ class BoneJoints(BatchRecord):
     high: Array
     stiffness: Array
     zero_wxyz: Array | None = None
-    slides: Array | None = None
 
     @cached_property
     def is_free(self) -> bool:
-        """Whether all bones turn as if they had no joints, and none slides."""
+        """Whether all bones turn as if they had no joints."""
         has_limit = bool(np.isfinite(self.low).any() or np.isfinite(self.high).any())
-        has_hold = bool(self.is_locked.any() or self.stiffness.any() or self.slides is not None)
+        has_hold = bool(self.is_locked.any() or self.stiffness.any())
         return not (has_limit or has_hold)
 
     @classmethod
     def of_chains(cls, of_chains: Sequence[BoneJoints | None]) -> BoneJoints | None:
         """Return the joints of similar chains in one record; None if their bones turn freely."""
-        joints = [replace(chain, slides=None) for chain in of_chains if chain is not None]
+        joints = [chain for chain in of_chains if chain is not None]
         if any(chain.zero_wxyz is not None for chain in joints):
             joints = [replace(chain, zero_wxyz=chain.explicit_zero) for chain in joints]
         return stacked(joints)

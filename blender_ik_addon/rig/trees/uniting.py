@@ -123,10 +123,10 @@ def _joints(
         joints.append(chosen_joint or _joint_of(None, 0))
     all_joints = joined(joints)
     is_rest = bool((all_joints.zero_wxyz == NOT_TURNED).all())
-    return replace(all_joints, zero_wxyz=None if is_rest else all_joints.zero_wxyz, slides=None)
+    return replace(all_joints, zero_wxyz=None if is_rest else all_joints.zero_wxyz)
 
 
 def _joint_of(joints: BoneJoints | None, row: int) -> BoneJoints:
-    """Return the joint of a row, with an explicit zero rotation and without a slide."""
+    """Return the joint of a row, with an explicit zero rotation."""
     joint = free_joints(1) if joints is None else joints.take(np.array([row]))
-    return replace(joint, zero_wxyz=joint.explicit_zero, slides=np.zeros((1, 2)))
+    return replace(joint, zero_wxyz=joint.explicit_zero)
