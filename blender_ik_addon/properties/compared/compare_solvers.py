@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import replace
-from typing import cast
 
 import bpy
 
@@ -22,7 +21,6 @@ from ...rig.comparing.ik_constraint import solve_by_constraint
 from ...rig.planning.checks import check_scale
 from ...rig.reading.refusals import IN_EDIT_MODE, RigError, pose_problem
 from ...rig.reading.spec import ChainSpec, ForceSpec
-from ...rig.reading.update import Update
 from ...rig.reading.world import array_of
 from ...rig.tools.trial_solve import Trial
 from ...rig.trees.shared_bones import group_by_bones
@@ -56,8 +54,7 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
         yield number
         depsgraph = graph()
         owner, index, specs = _read_specs(mark, depsgraph)
-        update = Update(cast(bpy.types.Scene, depsgraph.scene), depsgraph, is_new_frame=False)
-        newton = Trial(update, owner, with_solver(specs, index, Solver.NEWTON), index)
+        newton = Trial(depsgraph, owner, with_solver(specs, index, Solver.NEWTON), index)
         inputs = repr(specs), *inputs_of(newton)
         before = before or inputs
         if inputs != before:
@@ -65,7 +62,7 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
         home = None if solver is Solver.FOLLOW else find_home(newton)
         requested = with_solver(specs, index, solver or Solver.NEWTON, use_finish=use_finish)
         try:
-            trial = Trial(update, owner, requested, index, home)
+            trial = Trial(depsgraph, owner, requested, index, home)
             attempts.append(solve_by_constraint(trial) if solver is None else solve(trial))
         except IKError as error:
             attempts.append(Attempt(error.message))

@@ -13,11 +13,12 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ...core import InvalidChainError
 from ...core.algebra.arithmetic import Array
 from ...core.model.message import Message
 from ..reading.chain_plan import ChainPlan
 from ..reading.channels import Pose
-from ..reading.refusals import RigError, no_length, scaled_flat
+from ..reading.refusals import RigError, scaled_flat
 from ..reading.world import LARGEST, is_sound
 from .live_chain import SHORTEST_SEGMENT
 
@@ -126,7 +127,11 @@ def check_segments(plan_of: Callable[[int], ChainPlan], joints: Array) -> None:
     short = np.argwhere(lengths <= SHORTEST_SEGMENT * lengths.sum(axis=1, keepdims=True))
     if len(short):
         plan = plan_of(int(short[0, 0]))
-        raise no_length(plan.skeleton.names[plan.segments[short[0, 1]]])
+        raise InvalidChainError(
+            "Bone '{name}' has a length of zero, so it cannot be turned: check its scale and"
+            " location, or leave it out of the chain.",
+            name=plan.skeleton.names[plan.segments[short[0, 1]]],
+        )
 
 
 def bone_not_finite(bone: str) -> RigError:

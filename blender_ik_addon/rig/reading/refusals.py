@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import bpy
 
-from ...core import IKError, InvalidChainError
+from ...core import IKError
 from ...core.model.message import Message, joined
 from .animation import animated_paths
 
@@ -75,15 +75,6 @@ def bone_scaled_flat(body: str) -> RigError:
     """Return the error of a bone, of a "chain" or "tree", that is scaled flat."""
     return RigError(
         "A bone of the {body} has a scale of zero: give it a scale above zero.", body=body
-    )
-
-
-def no_length(name: str) -> InvalidChainError:
-    """Return the error of a bone without length."""
-    return InvalidChainError(
-        "Bone '{name}' has a length of zero, so it cannot be turned: check its scale and location,"
-        " or leave it out of the chain.",
-        name=name,
     )
 
 

@@ -39,7 +39,7 @@ class Trial:
 
     def __init__(
         self,
-        update: Update,
+        depsgraph: bpy.types.Depsgraph,
         armature_object: bpy.types.Object,
         specs: Specs,
         index: int,
@@ -53,9 +53,10 @@ class Trial:
         Raises:
             RigError: If the chain cannot be solved.
         """
-        self.update, graph, uid = update, GraphState(), armature_object.session_uid
-        self.state = RigState(armature_object, uid)
-        graph.read_single_rig(self.state, specs, update, start_pose)
+        assert depsgraph.scene is not None
+        self.update = Update(depsgraph.scene, depsgraph, is_new_frame=False)
+        self.state, graph = RigState(armature_object, armature_object.session_uid), GraphState()
+        graph.read_single_rig(self.state, specs, self.update, start_pose)
         self.refused = {chain: text for (_, chain), text in graph.refused.items()}
         problem = self.state.compiled.errors.get(index) or self.refused.get(index)
         if problem:
@@ -152,6 +153,4 @@ def _trial_alone(
     depsgraph: bpy.types.Depsgraph, armature_object: bpy.types.Object, spec: ChainSpec
 ) -> Trial:
     """Return the trial of a chain that moves no other bones of its body."""
-    assert depsgraph.scene is not None
-    update = Update(depsgraph.scene, depsgraph, is_new_frame=False)
-    return Trial(update, armature_object, {0: replace(spec, body=None)}, 0)
+    return Trial(depsgraph, armature_object, {0: replace(spec, body=None)}, 0)
