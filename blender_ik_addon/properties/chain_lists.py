@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import bpy
 
 from ..core import Solver
@@ -15,7 +13,7 @@ from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import BONE_SETTINGS, Anchor, ChainSpec
 from ..rig.tools.overrides import has_linked
 from ..rig.trees.shared_bones import TREE_SOLVERS
-from .chains import ANCHORS, ChainGroup, ObjectGroup, chain_key, chains_of, copy_settings, owner_of
+from .chains import ANCHORS, ChainGroup, chain_key, chains_of, copy_settings, owner_of
 from .choices import NEW_CHAIN_SETTINGS
 from .controls.hierarchy import is_control
 from .joints.joint_definitions import copy_bone_settings, slides_of
@@ -38,7 +36,7 @@ def add_chain(
     ``bone_count`` bones bend. ``new`` are the preferences for new chains; None if the caller copies
     the settings. Without ``solver`` they choose the solver.
     """
-    group = cast("ObjectGroup", armature_object.chain_ik)
+    group = armature_object.chain_ik
     settings: ChainGroup = group.chains.add()
     group.active_index = len(group.chains) - 1
     settings.name = spec.name
@@ -70,9 +68,8 @@ def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> Non
     if not indices and clicked.object == armature_object:
         driven = bones_of_chains(armature_object)
         indices = [i for i, bones in enumerate(driven) if clicked.bone in bones]
-    group = cast("ObjectGroup", armature_object.chain_ik)
-    if indices and group.active_index not in indices:
-        group.active_index = indices[0]
+    if indices and armature_object.chain_ik.active_index not in indices:
+        armature_object.chain_ik.active_index = indices[0]
 
 
 def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:

@@ -22,11 +22,9 @@ DEFAULT_NAME = "Chain"
 ANCHORS = (("target", "subtarget"), ("pole_target", "pole_subtarget"))
 """The settings of a chain that name its target and its pole: an object, and a bone of it."""
 
-# Types of ``settings``, which imports the modules that work on it: they cannot import its classes.
+# A type of ``settings``, which imports the modules that work on it: they cannot import its class.
 ChainGroup = bpy.types.PropertyGroup
 """The settings of one chain, ``settings.ChainSettings``."""
-ObjectGroup = bpy.types.PropertyGroup
-"""The chains of an armature object, ``object_settings.ObjectSettings``."""
 
 
 def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:
@@ -36,7 +34,7 @@ def owner_of(settings: bpy.types.PropertyGroup) -> bpy.types.Object:
 
 def chains_of(armature_object: bpy.types.Object) -> list[ChainGroup]:
     """Return references to the chains of an object, which must not be stored."""
-    return list(cast("ObjectGroup", armature_object.chain_ik).chains)
+    return list(armature_object.chain_ik.chains)
 
 
 def body_of(armature_object: bpy.types.Object) -> bpy.types.PropertyGroup | None:
@@ -132,7 +130,7 @@ def active_chain(context: bpy.types.Context) -> ChainGroup | None:
     owner = active_armature(context)
     if owner is None:
         return None
-    settings = cast("ObjectGroup", owner.chain_ik)
+    settings = owner.chain_ik
     is_in_list = 0 <= settings.active_index < len(settings.chains)
     return settings.chains[settings.active_index] if is_in_list else None
 
