@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import bpy
 
 from ..planning.known_skeletons import skeleton_of
-from ..reading.chain_plan import plan_or_none
+from ..reading.chain_plan import followed_anchors, plan_or_none
 from ..reading.dependencies import Dependencies
 from ..reading.spec import ChainSpec, StartFrom
 
@@ -36,8 +36,8 @@ def dependencies_of(rig: bpy.types.Object, chains: Iterable[ChainSpec]) -> Depen
     """Return the dependencies of an armature object's chains."""
     dependencies, skeleton = Dependencies(), skeleton_of(rig)
     for spec in chains:
-        dependencies.add_anchors(*spec.anchors)
         plan = plan_or_none(skeleton, spec)
         if plan is not None:
+            dependencies.add_anchors(*[anchor for anchor, _ in followed_anchors(plan, spec)])
             dependencies.add_chain(rig, plan.names[0], plan.names)
     return dependencies

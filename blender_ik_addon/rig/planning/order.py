@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import bpy
 
-from ..reading.chain_plan import ChainPlan
+from ..reading.chain_plan import ChainPlan, followed_anchors
 from ..reading.dependencies import Dependencies, MovedBy, Point
 from ..reading.skeleton import Skeleton
 from ..reading.spec import Anchor, ChainSpec, StartFrom
@@ -51,10 +51,8 @@ class PlannedChain:
 
     @property
     def anchors(self) -> list[Anchor]:
-        """Target, pole and floor, as far as set; a chain outside of a body ignores the floor."""
-        spec = self.spec
-        floor = spec.floor if self.plan.body_root >= 0 else None
-        return [anchor for anchor in (spec.target, spec.pole, floor) if anchor is not None]
+        """What it follows: target, pole and floor, as far as set."""
+        return [anchor for anchor, _ in followed_anchors(self.plan, self.spec)]
 
     @property
     def start_from(self) -> StartFrom:

@@ -269,6 +269,13 @@ def rest_side(plan: ChainPlan, angle: float = 0.0) -> tuple[Array, bool]:
     return rotation.rotate(turn, axis), False
 
 
+def followed_anchors(plan: ChainPlan, spec: ChainSpec) -> list[tuple[Anchor, str]]:
+    """Return target, pole and floor, as far as set, with words; only bodies have a floor."""
+    floor = spec.floor if plan.body_root >= 0 else None
+    pairs = ((spec.target, "target"), (spec.pole, "pole"), (floor, "floor"))
+    return [(anchor, word) for anchor, word in pairs if anchor is not None]
+
+
 def check(
     armature_object: bpy.types.Object,
     plan: ChainPlan,
@@ -287,15 +294,13 @@ def check(
     names = set(plan.names)
     written = frozenset([(armature_object.session_uid, name) for name in names])
     moved_by = Dependencies()
-    floor = spec.floor if plan.body_root >= 0 else None
-    for anchor, word in ((spec.target, "target"), (spec.pole, "pole"), (floor, "floor")):
-        if anchor is not None:
-            _check_anchor(armature_object, anchor, word, present)
-            moved_by.add_anchors(anchor)
-            if not written.isdisjoint(moved_by.points):
-                owners = frozenset(moved_by.owners if moved_by.has_constraints else ())
-                text = _below_itself(armature_object, anchor, word, written)
-                raise OwnAnchorError(text, OwnAnchor(anchor, written, owners))
+    for anchor, word in followed_anchors(plan, spec):
+        _check_anchor(armature_object, anchor, word, present)
+        moved_by.add_anchors(anchor)
+        if not written.isdisjoint(moved_by.points):
+            owners = frozenset(moved_by.owners if moved_by.has_constraints else ())
+            text = _below_itself(armature_object, anchor, word, written)
+            raise OwnAnchorError(text, OwnAnchor(anchor, written, owners))
     _check_drivers(armature_object, plan, use_stretch=spec.use_stretch)
     root = skeleton.names[plan.root]
     if (pulled := moved_by.find_pull_on_both(armature_object, root, names)) is not None:

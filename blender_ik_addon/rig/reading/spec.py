@@ -250,11 +250,6 @@ class ChainSpec:
         return None if self.body is None else self.body.floor
 
     @property
-    def anchors(self) -> tuple[Anchor, ...]:
-        """Target, pole and floor, as far as set."""
-        return tuple(one for one in (self.target, self.pole, self.floor) if one is not None)
-
-    @property
     def body_root(self) -> str | None:
         """The root of its body; None for a chain by itself, also if a body carries it."""
         is_carried = self.options.solver in CARRIED_ONLY
