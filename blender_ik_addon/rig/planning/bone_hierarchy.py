@@ -103,7 +103,7 @@ class BoneHierarchy:
     def limb(self, chain: int) -> list[int]:
         """Return the rows of the bones that turn toward the pole of a chain, root first.
 
-        A root that floats is one of them, if it moves no other effector.
+        As ``Topology.limbs``; a root that floats counts as any bone.
         """
         return list(self._tree.limbs[chain])
 

@@ -183,8 +183,9 @@ class WorldMatrices:
     ) -> None:
         """Read the matrices of all visible objects.
 
-        The order ``known`` from an earlier read stays the same record if it still holds. Objects
-        may have been hidden or shown since. Rows of bones are given as far as they are known.
+        The order ``known`` from an earlier read stays the same record if it still holds.
+        ``may_be_hidden`` tells that objects may have been hidden or shown since. Rows of bones are
+        given as far as they are known.
         """
         self.depsgraph, self._bone_rows = depsgraph, bone_rows
         objects = depsgraph.objects
