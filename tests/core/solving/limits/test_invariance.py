@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import Chains, Goals, Solver, solve_batch
+from blender_ik_addon.core.model.status import LIMITED
 from tests.core.chains import ITERATIVE, random_frame, unit
 from tests.core.limited_rigs import RIGS, knee, poles_beside, poles_of, targets_of, worst_violation
 from tests.helpers import angles_between, make_rng
@@ -20,6 +21,8 @@ CASES = [
     *(("arm", Solver.CCD, True), ("tail", Solver.CCD, False)),
     *(("tail", Solver.FORCE, True), ("finger", Solver.FORCE, False)),
 ]
+# Rigs without poses that are nearly as good as others, where rounding decides between the two.
+LIMBS = ("arm", "spider_leg", "finger", "bent_rest", "offset_bones", "mixed_lengths")
 every_solver = pytest.mark.parametrize("solver", ITERATIVE)
 every_case = pytest.mark.parametrize(("name", "solver", "has_pole"), CASES)
 # The largest turn of a bone, in radians.
@@ -86,6 +89,30 @@ def test_the_solution_moves_with_a_moved_mirrored_or_scaled_problem(name, solver
             moved, goals, replace(rig.options(solver), tolerance=1e-5 * scale * rig.length)
         )
         assert np.max(moves_between(here, there)) <= SAME_TURN
+
+
+@every_solver
+def test_limbs_of_both_sides_are_mirror_images(solver):
+    """Where limits hold them back too: the sampled poses to restart from are mirror images."""
+    mirror, rng, held = np.diag([-1.0, 1.0, 1.0]), make_rng(26), 0
+    for name in LIMBS:
+        left = RIGS[name]()
+        right = replace(
+            left,
+            low=np.column_stack((left.low[:, 0], -left.high[:, 1:])),
+            high=np.column_stack((left.high[:, 0], -left.low[:, 1:])),
+            offsets=mirror @ left.offsets @ mirror,
+            segments=left.segments @ mirror,
+        )
+        targets = rng.uniform(0.1, 1.2, (40, 1)) * left.length * unit(rng.normal(size=(40, 3)))
+        solved = [
+            solve_batch(rig.chains(40), Goals(goals), rig.options(solver))
+            for rig, goals in ((left, targets), (right, targets @ mirror))
+        ]
+        turns = solved[1].local_rotations_wxyz * (1.0, 1.0, -1.0, -1.0)
+        assert angles_between(solved[0].local_rotations_wxyz, turns).max() <= SAME_TURN
+        held += np.count_nonzero(solved[0].status_code == LIMITED)
+    assert held > 10 * len(LIMBS)
 
 
 @every_solver
