@@ -194,7 +194,8 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
     else:
         limit = most * (MAX_TARGET_SHARE if chains.is_tree else 1.0)
         share = limit / np.maximum(distance, np.finfo(float).tiny)
-        drawn_in = np.where((distance > limit)[:, None], roots + offset * share[:, None], target)
+        is_beyond = distance >= limit * (1.0 - REACH_TOLERANCE)
+        drawn_in = np.where(is_beyond[:, None], roots + offset * share[:, None], target)
     is_too_far = is_too_far | (distance >= most * (1.0 - REACH_TOLERANCE))
     return MeasuredTargets(target, drawn_in, distance, least, most, shift, is_too_far)
 
@@ -254,9 +255,9 @@ def _make_run(
     )
     if chains.is_tree:
         return run, target, None
-    # A target that is too far is met at full reach, where a chain is straight only without any gap.
-    is_moved = (run.target != target).any(axis=0)
-    tolerance = np.where(is_moved, FINEST_TOLERANCE * tree.reach, run.tolerance)
+    # At full reach, where targets that are too far are met, a chain is straight only without a gap.
+    is_at_reach = (targets.distance >= targets.max_reach * (1.0 - REACH_TOLERANCE)).any(axis=0)
+    tolerance = np.where(is_at_reach, FINEST_TOLERANCE * tree.reach, run.tolerance)
     start, points = chains.start, tuple(run.target * unit + chains.root)
     task = relate_to_root(ARRAYS, start, points, make_array_task(goals, options, len(unit)))
     task = replace(task, target=run.target, tolerance=tolerance)

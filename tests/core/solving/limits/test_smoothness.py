@@ -300,3 +300,24 @@ def test_a_tip_that_turns_a_little_seldom_leads_to_another_pose() -> None:
         moved = joint_steps(solutions.local_rotations_wxyz)
         far_steps += np.sum(moved > 10.0 * joint_steps(posed) + np.radians(3.0))
     assert far_steps <= 35
+
+
+@pytest.mark.parametrize("count", [1, 12])
+@pytest.mark.parametrize("solver", ITERATIVE)
+def test_last_digits_of_a_target_out_of_reach_do_not_bend_a_soft_limb(
+    solver: Solver, count: int
+) -> None:
+    """A soft target far out of reach is at full reach up to rounding; the knee moved by 5e-4."""
+    rig = make_rig([(K.BALL, ()), (K.HINGE_X, ((-10, 150),))], (0.5, 0.45), bends=((0, -4), (0, 8)))
+    rng = make_rng(56)
+    options = rig.options(solver, soft_distance=0.004, stays_near=True)
+    for direction in rng.normal((0.0, 4.0, 0.0), 1.0, (6, 3)):
+        targets = 1.3 * rig.length * unit(direction) + rng.normal(scale=1e-7, size=(12, 3))
+        poles = np.tile([rng.normal(scale=0.3), 0.3, -2.0], (12, 1))
+        knees = [
+            solve_batch(rig.chains(count), Goals(*goals), options).joint_positions[:, 1]
+            for goals in zip(
+                *(np.split(points, 12 // count) for points in (targets, poles)), strict=True
+            )
+        ]
+        assert np.ptp(np.concatenate(knees), axis=0).max() <= 1e-5 * rig.length
