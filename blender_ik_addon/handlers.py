@@ -21,7 +21,7 @@ from .rig.live import live
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.animation import held_actions, strips
 from .rig.reading.update import Update, graph_key, is_separate
-from .rig.tools.overrides import create_setting_groups
+from .rig.tools.overrides import create_setting_groups, give_back_poses, record_poses
 
 _LOG = logging.getLogger(__name__)
 
@@ -229,10 +229,22 @@ def on_undo(*_arguments: object) -> None:
     live.memory.clear_except_outcomes()
 
 
-def on_load(*_arguments: object) -> None:
-    """Upgrade older settings, let keys follow their chains, clear the memory, and tag rigs."""
-    upgrade(bpy.data.objects)
+def _record_overrides() -> None:
+    record_chains(bpy.data.objects)
+    record_poses(bpy.data.objects)
+
+
+def _follow_library() -> None:
+    """Let keys of overrides follow their chains, and give back bones that the library has."""
+    scene = bpy.context.scene
+    give_back_poses(bpy.data.objects, 0.0 if scene is None else scene.frame_current_final)
     follow_library(bpy.data.objects)
+
+
+def on_load(*_arguments: object) -> None:
+    """Upgrade older settings, let overrides follow their libraries, clear memory, and tag rigs."""
+    upgrade(bpy.data.objects)
+    _follow_library()
     for window_manager in bpy.data.window_managers:
         last_comparison(window_manager).forget()
     live.memory.clear()
@@ -241,19 +253,19 @@ def on_load(*_arguments: object) -> None:
 
 def before_import(*_arguments: object) -> None:
     """Record the chains of overrides: the import may read their libraries again."""
-    record_chains(bpy.data.objects)
+    _record_overrides()
 
 
 def on_import(context: bpy.types.BlendImportContext, *_arguments: object) -> None:
-    """Upgrade settings from an older file, and let keys of overrides follow their chains."""
+    """Upgrade settings from an older file, and let overrides follow their libraries."""
     upgrade(item.id for item in context.import_items if isinstance(item.id, bpy.types.Object))
-    follow_library(bpy.data.objects)
+    _follow_library()
 
 
 def on_save(*_arguments: object) -> None:
-    """Mark the settings' format, and record the chains of overrides with all their groups."""
+    """Mark the settings' format, and record overrides with all their groups."""
     mark(bpy.data.objects)
-    record_chains(bpy.data.objects)
+    _record_overrides()
     for owner in bpy.data.objects:
         create_setting_groups(owner)
 

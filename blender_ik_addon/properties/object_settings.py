@@ -185,6 +185,12 @@ class ObjectSettings(bpy.types.PropertyGroup):
         " the library changes",
         **NOT_SHOWN,
     )
+    seen_poses: StringProperty(
+        name="Seen Poses",
+        description="Record of the stored poses of an override (JSON), used to give bones back when"
+        " the library does",
+        **NOT_SHOWN,
+    )
 
 
 def register() -> None:

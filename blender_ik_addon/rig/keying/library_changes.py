@@ -32,8 +32,8 @@ class ChainRecord(NamedTuple):
 
 def record_chains(objects: Iterable[bpy.types.Object]) -> None:
     """Record the present chains of the overrides among objects; keys must be theirs already."""
-    for owner in filter(_is_override, objects):
-        record = json.dumps([_depth(owner), _chains_of(owner)])
+    for owner in filter(is_override, objects):
+        record = json.dumps([override_depth(owner), _chains_of(owner)])
         is_used = owner.chain_ik.chains or owner.chain_ik.seen_chains
         if is_used and owner.chain_ik.seen_chains != record:
             owner.chain_ik.seen_chains = record
@@ -47,7 +47,7 @@ def follow_library(objects: Iterable[bpy.types.Object]) -> None:
     """
     changes = {
         owner: _ListChange(former, _chains_of(owner))
-        for owner in filter(_is_override, objects)
+        for owner in filter(is_override, objects)
         if (former := _read(owner)) and former != _chains_of(owner)
     }
     # Objects may share an action, so all paths are read before the first one changes.
@@ -76,7 +76,8 @@ def find_new_indices(
     return [new_indices.get(i) for i in range(len(former))]
 
 
-def _is_override(owner: bpy.types.Object) -> bool:
+def is_override(owner: bpy.types.Object) -> bool:
+    """Return whether an object is a library override of an armature."""
     return owner.override_library is not None and owner.type == "ARMATURE"
 
 
@@ -90,14 +91,14 @@ def _reference(block: bpy.types.ID) -> bpy.types.ID | None:
     return None if override is None else override.reference
 
 
-def _depth(block: bpy.types.ID) -> int:
+def override_depth(block: bpy.types.ID) -> int:
     """Return the number of overrides from the first library to this one.
 
     It makes the record of an override of an override differ from that of its library. Blender saves
     no equal values, so the override would later have its library's new record.
     """
     reference = _reference(block)
-    return 0 if reference is None else 1 + _depth(reference)
+    return 0 if reference is None else 1 + override_depth(reference)
 
 
 def _read(owner: bpy.types.Object) -> list[ChainRecord]:
@@ -108,7 +109,7 @@ def _read(owner: bpy.types.Object) -> list[ChainRecord]:
     except (ValueError, TypeError, RecursionError):
         return []
     is_text = all(isinstance(text, str) for record in records for text in record)
-    return records if is_text and depth == _depth(owner) else []
+    return records if is_text and depth == override_depth(owner) else []
 
 
 def _by_name(chain: ChainRecord) -> str:

@@ -165,15 +165,35 @@ def stored_bones(
     """
     whole, grows = find_moved_root(plan, spec), scaled_bones(plan, spec)
     return tuple(
-        StoredBone(
-            name=plan.skeleton.names[bone],
-            rotation_mode=MODE_NAMES[int(pose.modes[bone])],
-            rotation=_numbers(pose.rotation[bone]),
-            scale=_numbers(pose.scale[bone]) if bone in grows else (),
-            location=_numbers(pose.location[bone]) if bone in located else (),
+        stored_bone(
+            pose,
+            plan.skeleton,
+            bone,
+            has_scale=bone in grows,
+            has_location=bone in located,
             is_dragged=bone == whole,
         )
         for bone in plan.written.tolist()
+    )
+
+
+def stored_bone(
+    pose: Pose,
+    skeleton: Skeleton,
+    bone: int,
+    *,
+    has_scale: bool,
+    has_location: bool,
+    is_dragged: bool,
+) -> StoredBone:
+    """Return the present channels of the bone with an index: its rotation, and others if asked."""
+    return StoredBone(
+        name=skeleton.names[bone],
+        rotation_mode=MODE_NAMES[int(pose.modes[bone])],
+        rotation=_numbers(pose.rotation[bone]),
+        scale=_numbers(pose.scale[bone]) if has_scale else (),
+        location=_numbers(pose.location[bone]) if has_location else (),
+        is_dragged=is_dragged,
     )
 
 

@@ -48,6 +48,23 @@ def text_of_bones(stored: Iterable[StoredBone]) -> str:
     return json.dumps(rows) if rows else ""
 
 
+def stored_by_name(texts: Iterable[str]) -> dict[str, StoredBone]:
+    """Return the bones of the stored poses of several chains by name, with all their channels.
+
+    Raises:
+        RigError: As ``bones_of_text``.
+    """
+    known: dict[str, StoredBone] = {}
+    for bone in (bone for text in texts for bone in bones_of_text(text)):
+        former = known.setdefault(bone.name, bone)
+        if bone.scale and not former.scale:
+            former = former._replace(scale=bone.scale)
+        if bone.location and not former.location:
+            former = former._replace(location=bone.location, is_dragged=bone.is_dragged)
+        known[bone.name] = former
+    return known
+
+
 def _bone_of_row(
     name: str, mode: str, rotation: Any, scale: Any = (), others: Any = NO_OTHERS
 ) -> StoredBone:

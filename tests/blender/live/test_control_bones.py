@@ -105,6 +105,7 @@ IGNORED = {"active_index", "active_joint_index", "filled_paths", "format", "is_c
 IGNORED |= {
     "seen_bones",
     "seen_chains",
+    "seen_poses",
     "stored_pose",
     "space",
     "pole_space",
