@@ -6,6 +6,7 @@ import collections
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Literal
 
 import bpy
@@ -18,6 +19,7 @@ from .properties.renaming import follow_listed
 from .properties.stored import SOURCE
 from .rig.keying.library_changes import follow_library, record_chains
 from .rig.live import live
+from .rig.live.stopped_drivers import restart_drivers
 from .rig.reading.anchors import shown_everywhere
 from .rig.reading.animation import held_actions, strips
 from .rig.reading.update import Update, graph_key, is_separate
@@ -37,6 +39,10 @@ _evaluating_changes: set[int] = set()
 # Count of new frames that handlers respond to, by thread: a handler may set another frame. Updates
 # inside still list all changes of these frames.
 _new_frames: collections.Counter[int] = collections.Counter()
+
+# Work that waits for the first event after registering: no data is accessible while Blender enables
+# add-ons, and in background mode no timer runs.
+_waiting: list[Callable[[], None]] = []
 
 # An update without changes of these types cannot move a target or bone, or change a setting.
 RELEVANT_TYPES: tuple[Literal["OBJECT", "ARMATURE", "ACTION", "SCENE"], ...] = (
@@ -93,10 +99,21 @@ def before_update(scene: bpy.types.Scene, *_arguments: object) -> None:
     Blender does not call this for new frames, so not between the frames of a render or an export,
     unless it is called inside: by an update here, or by handlers of others after a new frame.
     """
+    _do_waiting()
     thread = threading.get_ident()
     is_inside = thread in _busy_threads | _evaluating_results | _evaluating_changes
     if not is_inside and not _new_frames[thread] and not _is_render_underway(scene):
         live.memory.replaced.give_back()
+
+
+def before_frame(*_arguments: object) -> None:
+    """Restart stopped drivers before Blender evaluates the first frame after registering."""
+    _do_waiting()
+
+
+def _do_waiting() -> None:
+    while _waiting:
+        _waiting.pop()()
 
 
 def on_update(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph | None = None) -> None:
@@ -194,6 +211,7 @@ def _tag_unsolved(*, has_loaded: bool = False) -> None:
     Args:
         has_loaded: Whether a file has just been loaded.
     """
+    _do_waiting()
     windows = [window for manager in bpy.data.window_managers for window in manager.windows]
     shown = [window.view_layer for window in windows]
     if not shown and bpy.context.view_layer is not None:
@@ -244,6 +262,7 @@ def _follow_library() -> None:
 def on_load(*_arguments: object) -> None:
     """Upgrade older settings, let overrides follow their libraries, clear memory, and tag rigs."""
     upgrade(bpy.data.objects)
+    _waiting.clear()
     _follow_library()
     for window_manager in bpy.data.window_managers:
         last_comparison(window_manager).forget()
@@ -273,6 +292,7 @@ def on_save(*_arguments: object) -> None:
 _HANDLERS: dict[str, Handler] = {
     "depsgraph_update_pre": before_update,
     "depsgraph_update_post": on_update,
+    "frame_change_pre": before_frame,
     "frame_change_post": on_frame,
     "load_post": on_load,
     "save_pre": on_save,
@@ -293,6 +313,7 @@ _LAST_HANDLERS: dict[str, Handler] = {
 def _forget() -> None:
     for threads in (_busy_threads, _evaluating_results, _evaluating_changes, _new_frames):
         threads.clear()
+    _waiting.clear()
 
 
 _add_handlers, _remove_handlers = make_handler_registration(_HANDLERS, _forget)
@@ -300,10 +321,13 @@ _add_last_handlers, _remove_last_handlers = make_handler_registration(_LAST_HAND
 
 
 def register() -> None:
-    """Add the handlers, and tag the rigs of the open file: no update comes without a change."""
+    """Add the handlers, and tag the rigs of the open file: no update comes without a change.
+
+    Drivers of chain settings in the open file are started again.
+    """
     _add_handlers()
     _add_last_handlers()
-    # No data is accessible while Blender enables add-ons. In background mode no timer runs.
+    _waiting.append(lambda: restart_drivers(bpy.data.objects))
     if not bpy.app.background:
         bpy.app.timers.register(_tag_unsolved, first_interval=0.0)
 

@@ -21,6 +21,7 @@ from blender_ik_addon.properties.status import LOST_HANDLERS, residual
 from tests.blender.live.traces import KINDS_IN_USE, find_added, list_traces
 from tests.blender.overlay.viewports import in_viewport, strokes
 from tests.blender.setups import rigs
+from tests.blender.setups.keyed_limbs import read_by
 
 PACKAGE = blender_ik_addon.__name__
 
@@ -73,6 +74,35 @@ def test_the_status_says_if_a_script_has_removed_handlers_until_the_extension_is
     rigs.assert_reaches(ob, "Bone.1", target, rigs.updated())
     rigs.assert_reaches(ob, "Bone.1", target, rigs.go_to(5))
     assert ob.chain_ik.chains[0].status.startswith("Reached")
+
+
+@pytest.mark.parametrize("is_opened", [False, True])
+@pytest.mark.parametrize("has_frame", [True, False])
+def test_drivers_of_settings_act_again_after_the_extension_was_off(has_frame, is_opened, tmp_path):
+    """Blender stops drivers whose setting it does not find."""
+    ob, _target = rigs.make_arm()
+    fader, reader = rigs.make_empty("Fader"), rigs.make_empty("Reader")
+    rigs.key(fader, "location", {1: (0, 0, 0), 11: (1, 0, 0)})
+    read_by(ob, "chain_ik.chains[0].influence", fader, "location[0]")
+    read_by(reader, "delta_location", ob, "chain_ik.chains[0].influence", 0)
+    read_by(reader, "delta_location", ob, "nothing", 1)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "driven.blend"))
+    blender_ik_addon.unregister()
+    if is_opened:
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "driven.blend"))
+    rigs.go_to(3)
+    ob, fader, reader = (bpy.data.objects[name] for name in ("Rig", "Fader", "Reader"))
+    blender_ik_addon.register()
+    if has_frame:
+        rigs.go_to(11)
+    else:
+        rigs.change(fader, location=(1.0, 0.0, 0.0))
+    assert rigs.evaluated(ob).chain_ik.chains[0].influence == 1.0
+    assert rigs.evaluated(reader).delta_location.x == 1.0
+    rigs.assert_reaches(ob, "Bone.1", bpy.data.objects["Rig Target"], rigs.updated())
+    is_valid = [curve.driver.is_valid for curve in reader.animation_data.drivers]
+    # Another reason has stopped the last driver.
+    assert is_valid == [True, False]
 
 
 STATM = Path("/proc/self/statm")
