@@ -10,7 +10,7 @@ import bpy
 
 from ..core import IKError
 from ..properties.chains import ChainGroup, chains_of
-from ..properties.records import chain_spec, live_rigs
+from ..properties.records import live_rigs, specs_to_bake
 from ..rig.keying.baking import may_move
 from ..rig.keying.frame_dependence import frame_dependent_rigs
 from ..rig.reading.spec import ChainSpec
@@ -41,16 +41,12 @@ class ChosenChains:
         """Return the settings of all chains as records, by index.
 
         Raises:
-            CommandError: If the settings of a chain are invalid.
+            CommandError: If the settings of a chain are invalid, or it has no bones.
         """
-        specs = {}
-        for index, name in self.chains.items():
-            try:
-                specs[index] = chain_spec(self.settings(index), with_stored=False)
-            except IKError as error:
-                why = f"Chain '{name}' cannot be baked: {error}"
-                raise armature_error(self.object.name_full, why) from error
-        return specs
+        try:
+            return specs_to_bake(self.object, self.chains)
+        except IKError as error:
+            raise armature_error(self.object.name_full, error) from error
 
 
 def choose(

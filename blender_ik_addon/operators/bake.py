@@ -6,7 +6,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..properties.chains import ChainGroup, body_of, chain_key, chains_of, owner_of
-from ..properties.records import chain_spec, live_rigs
+from ..properties.records import chain_spec, live_rigs, specs_to_bake
 from ..rig.clips.whole_clip_bake import ClipBake, Keying, bake
 from ..rig.keying.baking import find_still_chains, may_move, mute_permanently
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
@@ -181,7 +181,7 @@ class POSE_OT_chain_ik_bake(ClipOperator):
             return self.refuse(NOTHING_TO_BAKE[self.which], name=active.name)
         frames = self.frames(scene)
         keying = Keying(self.step, self.tolerance, self.action == "NEW")
-        specs = {index: chain_spec(self._owner.chain_ik.chains[index]) for index in chosen}
+        specs = specs_to_bake(self._owner, chosen)
         self._clip = None
         if self.method == "CLIP":
             self._clip = ClipBake(scene, self._owner, specs, self.smoothness)

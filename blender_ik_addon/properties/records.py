@@ -23,7 +23,7 @@ from ..rig.planning.known_skeletons import skeleton_of
 from ..rig.planning.stored_text import bones_of_text
 from ..rig.reading import anchors
 from ..rig.reading.animation import animated_paths
-from ..rig.reading.chain_plan import ChainPlan, plan_or_none
+from ..rig.reading.chain_plan import ChainPlan, plan_chain, plan_or_none
 from ..rig.reading.refusals import RigError
 from ..rig.reading.spec import (
     BONE_SETTINGS,
@@ -83,6 +83,27 @@ def chain_spec(
         force=force,
         body=_body_goal(settings, animated),
     )
+
+
+def specs_to_bake(
+    armature_object: bpy.types.Object, indices: Iterable[int]
+) -> dict[int, ChainSpec]:
+    """Return chains of an object as records for a bake, by index.
+
+    Raises:
+        RigError: If the settings of a chain are invalid, or it has no bones; with its name.
+    """
+    skeleton, specs = skeleton_of(armature_object), dict[int, ChainSpec]()
+    for index in indices:
+        settings = chains_of(armature_object)[index]
+        try:
+            specs[index] = chain_spec(settings, with_stored=False)
+            plan_chain(skeleton, specs[index])
+        except IKError as error:
+            raise RigError(
+                "Chain '{chain}' cannot be baked: {why}", chain=settings.name, why=error.message
+            ) from error
+    return specs
 
 
 def _values_for(record: type, settings: ChainGroup, animated: ChainGroup) -> dict[str, Any]:

@@ -212,6 +212,13 @@ def test_a_chain_that_cannot_be_solved_or_moves_nothing_stops_a_bake_and_nothing
     assert [chain.mute for chain in ob.chain_ik.chains] == [False, False]
     assert {path.split('"')[1] for path, _ in rigs.keys_of(ob)} == {f"Bone.{i}" for i in range(4)}
     lines.open_file(file)
+    bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].bone = "Gone"
+    lines.save(file)
+    gone = "'Rig 0': Chain 'Arm' cannot be baked: Bone 'Gone' no longer exists"
+    for command in ("bake", "chunk"):
+        assert gone in refusal(capfd, 1, command, "--output", output.with_name("gone"))
+    lines.open_file(file)
+    bpy.data.objects["Rig 0"].chain_ik.chains["Arm"].bone = "Bone.1"
     bpy.data.objects["Rig 0"].data.pose_position = "REST"
     lines.save(file)
     why, other = "Not solved: the armature shows its rest position", file.with_name("other.blend")

@@ -201,6 +201,7 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
     chain, nothing = ob.chain_ik.chains[0], "Chain 'Chain' moves nothing in this range"
     for owner, name, value, text in (
         (chain, "target", None, "choose an object"),
+        (chain, "bone", "Gone", "Chain 'Chain' cannot be baked: Bone 'Gone' no longer exists"),
         (ob.data, "pose_position", "REST", f"{nothing}: Not solved: the armature shows its rest"),
         (chain, "mute", True, "unmute it"),
         (chain, "influence", 0.0, f"{nothing}: FK: pose the bones, influence is zero."),
