@@ -99,19 +99,15 @@ def before_update(scene: bpy.types.Scene, *_arguments: object) -> None:
     Blender does not call this for new frames, so not between the frames of a render or an export,
     unless it is called inside: by an update here, or by handlers of others after a new frame.
     """
-    _do_waiting()
+    do_waiting()
     thread = threading.get_ident()
     is_inside = thread in _busy_threads | _evaluating_results | _evaluating_changes
     if not is_inside and not _new_frames[thread] and not _is_render_underway(scene):
         live.memory.replaced.give_back()
 
 
-def before_frame(*_arguments: object) -> None:
-    """Restart stopped drivers before Blender evaluates the first frame after registering."""
-    _do_waiting()
-
-
-def _do_waiting() -> None:
+def do_waiting(*_arguments: object) -> None:
+    """Do the work that waits, before Blender evaluates anything."""
     while _waiting:
         _waiting.pop()()
 
@@ -211,7 +207,7 @@ def _tag_unsolved(*, has_loaded: bool = False) -> None:
     Args:
         has_loaded: Whether a file has just been loaded.
     """
-    _do_waiting()
+    do_waiting()
     windows = [window for manager in bpy.data.window_managers for window in manager.windows]
     shown = [window.view_layer for window in windows]
     if not shown and bpy.context.view_layer is not None:
@@ -292,7 +288,7 @@ def on_save(*_arguments: object) -> None:
 _HANDLERS: dict[str, Handler] = {
     "depsgraph_update_pre": before_update,
     "depsgraph_update_post": on_update,
-    "frame_change_pre": before_frame,
+    "frame_change_pre": do_waiting,
     "frame_change_post": on_frame,
     "load_post": on_load,
     "save_pre": on_save,
