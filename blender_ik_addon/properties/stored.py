@@ -36,7 +36,8 @@ def store(settings: ChainGroup, evaluated: bpy.types.Object | None = None) -> No
     """Store the present channels of a chain's bones as its stored pose.
 
     Other live chains that share bones with it store the same channels of these. A chain that has no
-    stored pose yet takes over theirs instead. The evaluated object is read, or the original.
+    stored pose yet takes over theirs instead. Channels are those of the evaluated object if it is
+    given.
 
     Raises:
         IKError: If a setting or a channel is not finite; the stored pose does not change then.
@@ -83,7 +84,7 @@ def release(settings: ChainGroup, update: Update | None = None) -> None:
 def _unsolved_channels(
     armature_object: bpy.types.Object, update: Update | None = None
 ) -> UnsolvedChannels:
-    """Return the channels of an original object without chains, as ``release`` takes them."""
+    """Return the channels of an original object without chains, at the frame of an update."""
     uid = armature_object.session_uid
     if update is not None:
         animated = live.memory.animated_pose(update.key, uid)

@@ -281,15 +281,16 @@ def faces_by_bone(bone_count: int, *, keeps_start: bool) -> bool:
 def count_base_bones(kinds: Sequence[JointKind]) -> int:
     """Return how many bones of an arm of hinges come before the first that bends.
 
-    These are one that slews, and fixed ones. None counts where fewer than two bones bend: no plane
-    leads them to their targets. Joints of other kinds turn to any side by themselves.
+    At most one of these slews, and the others are fixed. The count is 0 where fewer than two bones
+    bend, because no plane leads them to their targets, and where bones beyond twist: the start lies
+    in one plane, and rounding would choose their way. Joints of other kinds turn to any side.
     """
     bends = [kind in BENDING_AXES for kind in kinds]
     if sum(bends) < 2 or not all(kind in HINGES or kind is JointKind.FIXED for kind in kinds):
         return 0
     count = bends.index(True)
-    slewing = [bone for bone in range(count) if kinds[bone] is JointKind.HINGE_Y]
-    return slewing[1] if len(slewing) > 1 else count
+    twists = [kind is JointKind.HINGE_Y for kind in kinds]
+    return 0 if any(twists[count:]) or sum(twists) > 1 else count
 
 
 def compile_base(
@@ -299,8 +300,9 @@ def compile_base(
 
     Args:
         joints: The joints of the runs.
-        turn: Their turns, shape (n, 4, B).
-        axes: Matrices from their rotation vectors, shape (n, 3, 3, B).
+        turn: The turns of these joints, shape (n, 4, B).
+        axes: Matrices from the joints' rotation vectors to the space of the points, shape
+            (n, 3, 3, B).
         points: Points relative to the root, shape (n + 1, 3, B).
         count: Count of bones in the base.
     """

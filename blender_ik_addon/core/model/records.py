@@ -115,7 +115,10 @@ def take_record(kind: type[Kind], record: Any, rows: Counts | int | None) -> Kin
 
 
 def join_records(records: Sequence[Kind]) -> Kind:
-    """Return one record with the rows of all records, one record after the other."""
+    """Return one record with the rows of all records, one record after the other.
+
+    Fields that are no arrays must be the same in all records.
+    """
     first: Any = records[0]
     joined: Kind = object.__new__(type(first))
     # Only its fields, not what it has cached for its own rows.

@@ -2,10 +2,10 @@
 
 The least turns from a start pose bend a long chain unevenly, and find the side that hinges bend to
 slowly. A free chain keeps the shape of its start pose, or takes an arc. Its joints' turns, brought
-into their ranges one by one, are near the solution, and often exact. First bones that only slew, or
-are fixed, are no part of it: counted in, they would lean, and others bend to the other side. From a
-start pose in one line with its target no turn leads nearer: its runs of bones are bent a little
-first. A chain is a run.
+into their ranges one by one, are near the solution, and often exact. A column that slews, and fixed
+bones before the first that bends, do not belong to it: otherwise they would lean, and others bend
+to the other side. From a start pose in one line with its target no turn leads nearer: its runs of
+bones are bent a little first. A chain is a run.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class BendStart(Rows):
     Attributes:
         run: Indices of its bones.
         joints: Their joints.
-        base: The bones before the first that bends, None if that is the first one.
+        base: The bones before the first that bends; None without them, as ``count_base_bones``.
         start: The start poses of the others.
         bent: The same; straight ones are bent to the middles of their joints' ranges.
         turn: The turns of all joints in these, whether allowed or not, shape (n, 4, B).
@@ -77,7 +77,7 @@ class BendStart(Rows):
     inner: Array
 
     def from_root(self, point: Array) -> Array:
-        """Return a point (3, B) relative to the first bone that bends, relative to the root."""
+        """Return a point (3, B) relative to the root, from one relative to the end of the base."""
         return point if self.base is None else self.base.head + point
 
     def alone(self, row: int) -> FloatBendStart:
@@ -241,7 +241,7 @@ def bend_as_free(run: BendStart, task: Task) -> Array:
 def _slew(m: Arithmetic, base: Base | None, task: Task) -> tuple[Quaternion, Task]:
     """Return the turn of a base toward a target, and the task of the bones beyond it.
 
-    That is relative to the first of these, as if the base had not turned.
+    Positions of the task are relative to the first bone beyond, turned back by the base's turn.
     """
     if base is None:
         return quaternions.IDENTITY, task

@@ -34,7 +34,7 @@ class UnsolvedChannels:
 
     Where bones have keys, the F-curves of the action are evaluated. Under NLA they are not
     everything; then the values are taken that Blender's evaluation of this frame left in the
-    channels. Without keys they are the stored ones, or the present ones.
+    channels. Bones without keys have their stored channels, or the present ones.
 
     Attributes:
         object: The original armature object.

@@ -183,7 +183,7 @@ class WorldMatrices:
     ) -> None:
         """Read the matrices of all visible objects.
 
-        The order ``known`` from an earlier read stays the same record if it still holds.
+        ``known`` is the order from an earlier read; it is used again if it still holds.
         ``may_be_hidden`` tells that objects may have been hidden or shown since. Rows of bones are
         given as far as they are known.
         """

@@ -15,13 +15,12 @@ from typing import Any
 import bpy
 
 from ..keying.library_changes import is_override, override_depth
-from ..planning.animated_pose import AnimatedPose
 from ..planning.known_skeletons import skeleton_of
-from ..planning.start_channels import stored_bone
+from ..planning.start_channels import UnsolvedChannels, stored_bone
 from ..planning.stored_text import bones_of_text, stored_by_name, text_of_bones
 from ..reading.channels import read_pose
 from ..reading.refusals import RigError
-from ..reading.spec import ChainSpec, StoredBone
+from ..reading.spec import StoredBone
 from .restoring import restore_pose
 
 
@@ -90,8 +89,7 @@ def give_back_poses(objects: Iterable[bpy.types.Object], frame: float) -> None:
     for owner, reference in _local_overrides(objects):
         with suppress(RigError):
             if bones := _find_released(owner, reference):
-                spec = ChainSpec(name="", bone="", stored_pose=bones)
-                restore_pose(owner, spec, frame, AnimatedPose())
+                restore_pose(UnsolvedChannels(owner, frame), bones)
                 owner.update_tag()
 
 

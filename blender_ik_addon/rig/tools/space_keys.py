@@ -49,7 +49,7 @@ def key_space(
     Its later keys are then relative to the new space. If another switch follows, the control stays
     in place at its keys before that switch. Over more than one frame the control is keyed at each,
     so that it stays where it plays now, and the former space acts again after the last one.
-    The frames are whole, in rising order and without gaps; the scene stays at another frame. The
+    The frames are whole, in rising order and without gaps. The scene is not restored. The
     interpolation is that from the last frame on, as Blender names it.
 
     Returns:
