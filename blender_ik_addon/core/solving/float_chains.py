@@ -189,7 +189,8 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
     full_task, state, used, is_swept = task, chain.start_state, 0, options.solver in SWEPT
     distance = norm(FLOATS, task.target)
     is_too_far = distance >= reach * (1.0 - REACH_TOLERANCE)
-    if is_too_far:
+    if distance > reach or (is_beyond and is_too_far):
+        # A soft target that is out of reach is at full reach up to rounding.
         drawn_in = scale(task.target, reach / distance)
         task = replace(task, target=drawn_in, tolerance=FINEST_TOLERANCE * reach)
     accepted = max(task.tolerance, ARRIVAL_TOLERANCE * reach)

@@ -65,6 +65,7 @@ class MeasuredTargets(NamedTuple):
         max_reach: Greatest distance, shape (E, B).
         shift: Distances that soft distances have moved targets by, shape (E, B), or None.
         is_too_far: Which are out of reach, shape (E, B).
+        is_drawn_in: Which are drawn in, shape (E, B).
     """
 
     soft: Array
@@ -74,6 +75,7 @@ class MeasuredTargets(NamedTuple):
     max_reach: Array
     shift: Array | None
     is_too_far: Flags
+    is_drawn_in: Flags
 
 
 def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
@@ -186,6 +188,7 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
         target = moved + tips
     offset = target - roots
     distance, drawn_in = norm(offset), target
+    is_drawn_in = np.zeros_like(is_too_far)
     if chains.topology.floats:
         least, most = np.zeros_like(least), np.full_like(most, np.inf)
     elif tree.slide_room is not None:
@@ -194,10 +197,12 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
     else:
         limit = most * (MAX_TARGET_SHARE if chains.is_tree else 1.0)
         share = limit / np.maximum(distance, np.finfo(float).tiny)
-        is_beyond = distance >= limit * (1.0 - REACH_TOLERANCE)
-        drawn_in = np.where(is_beyond[:, None], roots + offset * share[:, None], target)
+        # Soft targets that are out of reach are at full reach up to rounding.
+        is_soft_end = is_too_far & (distance >= limit * (1.0 - REACH_TOLERANCE))
+        is_drawn_in = is_soft_end | (distance > limit)
+        drawn_in = np.where(is_drawn_in[:, None], roots + offset * share[:, None], target)
     is_too_far = is_too_far | (distance >= most * (1.0 - REACH_TOLERANCE))
-    return MeasuredTargets(target, drawn_in, distance, least, most, shift, is_too_far)
+    return MeasuredTargets(target, drawn_in, distance, least, most, shift, is_too_far, is_drawn_in)
 
 
 def _find_soft_reach(
@@ -255,9 +260,9 @@ def _make_run(
     )
     if chains.is_tree:
         return run, target, None
-    # At full reach, where targets that are too far are met, a chain is straight only without a gap.
-    is_at_reach = (targets.distance >= targets.max_reach * (1.0 - REACH_TOLERANCE)).any(axis=0)
-    tolerance = np.where(is_at_reach, FINEST_TOLERANCE * tree.reach, run.tolerance)
+    # A target that is too far is met at full reach, where a chain is straight only without any gap.
+    is_drawn_in = targets.is_drawn_in.any(axis=0)
+    tolerance = np.where(is_drawn_in, FINEST_TOLERANCE * tree.reach, run.tolerance)
     start, points = chains.start, tuple(run.target * unit + chains.root)
     task = relate_to_root(ARRAYS, start, points, make_array_task(goals, options, len(unit)))
     task = replace(task, target=run.target, tolerance=tolerance)
