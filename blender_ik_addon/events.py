@@ -11,6 +11,8 @@ Handler = Callable[..., None]
 
 # Handlers that are registered, with the names of their events.
 _registered: list[tuple[str, Handler]] = []
+# Scripts often clear the handlers of this event. Those here only do work that other events do too.
+_SPARE_EVENT = "frame_change_pre"
 
 
 def is_foreign(handler: Handler) -> bool:
@@ -25,7 +27,11 @@ def has_others(handlers: Iterable[Handler]) -> bool:
 
 def has_lost_handlers() -> bool:
     """Return whether a script has removed handlers of this extension, for example by ``clear``."""
-    return any(handler not in getattr(bpy.app.handlers, name) for name, handler in _registered)
+    return any(
+        handler not in getattr(bpy.app.handlers, name)
+        for name, handler in _registered
+        if name != _SPARE_EVENT
+    )
 
 
 def make_handler_registration(

@@ -253,6 +253,8 @@ def _follow_library() -> None:
     scene = bpy.context.scene
     give_back_poses(bpy.data.objects, 0.0 if scene is None else scene.frame_current_final)
     follow_library(bpy.data.objects)
+    # Auto Save records nothing, and bones that are given back can be posed from now on.
+    record_poses(bpy.data.objects)
 
 
 def on_load(*_arguments: object) -> None:

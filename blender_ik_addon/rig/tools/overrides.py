@@ -63,7 +63,12 @@ def record_poses(objects: Iterable[bpy.types.Object]) -> None:
     """Record the bones that chains of overrides have stored, and their library's chains as well.
 
     The record has two texts: the stored poses that differ from the library's, and the others.
+    Objects that are no overrides any more lose it.
     """
+    objects = list(objects)
+    for owner in objects:
+        if owner.library is None and owner.override_library is None and owner.chain_ik.seen_poses:
+            owner.chain_ik.property_unset("seen_poses")
     for owner, reference in _local_overrides(objects):
         with suppress(RigError):
             library = _stored_in(reference)

@@ -123,6 +123,26 @@ def test_bones_that_the_shot_itself_has_given_back_keep_their_pose(tmp_path):
         assert tuple(ob.pose.bones[name].rotation_quaternion) == pytest.approx(HAND_POSE)
 
 
+def test_bones_that_were_given_back_and_posed_keep_their_pose_in_files_of_auto_save(tmp_path):
+    make_shot(tmp_path)
+    turn_by_hand(open_changed(tmp_path, mute))
+    with no_save_events():
+        reopen(tmp_path / "shot.blend")
+    (ob,) = overrides()
+    for name in BONES:
+        assert tuple(ob.pose.bones[name].rotation_quaternion) == pytest.approx(HAND_POSE)
+
+
+def test_an_override_that_is_made_local_has_no_record(tmp_path):
+    ob = make_shot(tmp_path)
+    reopen(tmp_path / "shot.blend")
+    (ob,) = overrides()
+    assert ob.chain_ik.seen_poses
+    ob.make_local(clear_liboverride=True)
+    reopen(tmp_path / "shot.blend")
+    assert not any(ob.chain_ik.seen_poses for ob in bpy.data.objects)
+
+
 def test_a_chain_that_only_the_shot_unmutes_starts_from_the_pose_of_the_library(tmp_path):
     make_shot(tmp_path)
     ob = open_changed(tmp_path, mute)

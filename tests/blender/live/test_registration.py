@@ -76,6 +76,18 @@ def test_the_status_says_if_a_script_has_removed_handlers_until_the_extension_is
     assert ob.chain_ik.chains[0].status.startswith("Reached")
 
 
+def test_a_script_may_remove_what_comes_before_frames():
+    ob, target = rigs.make_arm()
+    bpy.app.handlers.frame_change_pre.clear()
+    try:
+        target.location = (-0.5, 0.4, 1.0)
+        rigs.assert_reaches(ob, "Bone.1", target, rigs.go_to(5))
+        assert ob.chain_ik.chains[0].status.startswith("Reached")
+    finally:
+        blender_ik_addon.unregister()
+        blender_ik_addon.register()
+
+
 @pytest.mark.parametrize("is_opened", [False, True])
 @pytest.mark.parametrize("has_frame", [True, False])
 def test_drivers_of_settings_act_again_after_the_extension_was_off(has_frame, is_opened, tmp_path):
