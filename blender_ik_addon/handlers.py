@@ -40,8 +40,8 @@ _evaluating_changes: set[int] = set()
 # inside still list all changes of these frames.
 _new_frames: collections.Counter[int] = collections.Counter()
 
-# Work that waits for the first event after registering: no data is accessible while Blender enables
-# add-ons, and in background mode no timer runs.
+# Work that waits for the next event: no data is accessible while Blender enables add-ons or reads
+# libraries, and in background mode no timer runs.
 _waiting: list[Callable[[], None]] = []
 
 # An update without changes of these types cannot move a target or bone, or change a setting.
@@ -269,14 +269,19 @@ def on_load(*_arguments: object) -> None:
 
 
 def before_import(*_arguments: object) -> None:
-    """Record the chains of overrides: the import may read their libraries again."""
+    """Record the chains of overrides: the import may read their libraries again.
+
+    4.5 reports the start of a library's reload only, so the next event follows it.
+    """
     _record_overrides()
+    if _follow_library not in _waiting:
+        _waiting.append(_follow_library)
 
 
 def on_import(context: bpy.types.BlendImportContext, *_arguments: object) -> None:
     """Upgrade settings from an older file, and let overrides follow their libraries."""
     upgrade(item.id for item in context.import_items if isinstance(item.id, bpy.types.Object))
-    _follow_library()
+    do_waiting()
 
 
 def on_save(*_arguments: object) -> None:
