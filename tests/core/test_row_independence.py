@@ -281,3 +281,18 @@ def test_trees_that_limits_hold_back_are_posed_as_if_each_were_alone(name):
     for rows in (*np.arange(4)[:, None], np.arange(3, 8)):
         some = core.solve_batch(chains.take(rows), goals.take(rows), options)
         np.testing.assert_array_equal(some.local_rotations_wxyz, whole[rows])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_arm_with_a_twist_beyond_its_column_ends_in_the_same_place_alone(seed: int) -> None:
+    """A start in one plane let rounding choose the way of the twist, alone and in a batch."""
+    rng = make_rng(seed)
+    bent = [(K.HINGE_X, (tuple(rng.uniform(20, 90, 2) * (-1, 1)),)) for _ in range(2)]
+    slew = (K.HINGE_Y, ((-180, 180),))
+    bends = [(X, 0.0), *((X, angle) for angle in rng.uniform(-50, 50, 3))]
+    rig = make_rig([slew, bent[0], slew, bent[1]], rng.uniform(0.4, 1.5, 4), bends=bends)
+    targets, options = targets_of(rig, 40, rng, share=0.95), rig.options(core.Solver.NEWTON)
+    together = core.solve_batch(rig.chains(40), core.Goals(targets), options).joint_positions
+    alone = [core.solve(rig.chain(), core.Goal(target), options) for target in targets]
+    for row, solution in enumerate(alone):
+        np.testing.assert_allclose(solution.joint_positions, together[row], atol=1e-7 * rig.length)
