@@ -122,7 +122,7 @@ _CHUNK = ("--output of chunk", "--only", "--method", "--report-only")
 
 
 def parser(prog: str, *, takes_file: bool) -> argparse.ArgumentParser:
-    """Return the parser of the arguments of a program; whose first one can be the file to open."""
+    """Return the parser of a program's arguments, of which the first can be the file to open."""
     root = argparse.ArgumentParser(
         prog, description="Solve, bake and report chains.", epilog=EXIT_CODES, allow_abbrev=False
     )

@@ -59,6 +59,11 @@ def turn_by_hand(ob: bpy.types.Object) -> None:
         rigs.change(ob.pose.bones[name], rotation_quaternion=HAND_POSE)
 
 
+def assert_hand_pose(ob: bpy.types.Object) -> None:
+    for name in BONES:
+        assert tuple(ob.pose.bones[name].rotation_quaternion) == pytest.approx(HAND_POSE)
+
+
 WAYS = {
     "muted": [mute],
     "no influence": [lambda ob: set_left(ob, influence=0.0)],
@@ -104,9 +109,8 @@ def test_a_pose_of_the_shot_comes_back_if_the_library_removes_the_chain(tmp_path
     turn_by_hand(ob)
     set_left(ob, mute=False)
     ob = open_changed(tmp_path, lambda ob: press(remove))
-    for name in BONES:
-        assert tuple(ob.pose.bones[name].rotation_quaternion) == pytest.approx(HAND_POSE)
-        assert tuple(ob.pose.bones[name].scale) == (1.0, 1.0, 1.0)
+    assert_hand_pose(ob)
+    assert all(tuple(ob.pose.bones[name].scale) == (1.0, 1.0, 1.0) for name in BONES)
 
 
 def test_bones_that_the_shot_itself_has_given_back_keep_their_pose(tmp_path):
@@ -119,8 +123,7 @@ def test_bones_that_the_shot_itself_has_given_back_keep_their_pose(tmp_path):
     with no_save_events():
         reopen(tmp_path / "shot.blend")
     (ob,) = overrides()
-    for name in BONES:
-        assert tuple(ob.pose.bones[name].rotation_quaternion) == pytest.approx(HAND_POSE)
+    assert_hand_pose(ob)
 
 
 def test_bones_that_were_given_back_and_posed_keep_their_pose_in_files_of_auto_save(tmp_path):
@@ -129,8 +132,7 @@ def test_bones_that_were_given_back_and_posed_keep_their_pose_in_files_of_auto_s
     with no_save_events():
         reopen(tmp_path / "shot.blend")
     (ob,) = overrides()
-    for name in BONES:
-        assert tuple(ob.pose.bones[name].rotation_quaternion) == pytest.approx(HAND_POSE)
+    assert_hand_pose(ob)
 
 
 def test_an_override_that_is_made_local_has_no_record(tmp_path):
