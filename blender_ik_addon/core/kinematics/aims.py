@@ -393,6 +393,16 @@ class Aims(Rows):
             rows.append(error.reshape(-1, error.shape[-1]))
         return np.concatenate(rows) * self._scale
 
+    def find_twist(self, posed: Posed, line: Array) -> Array:
+        """Return by how much chains along lines (3, B) are twisted past their aim, radians (B,)."""
+        if self.tips is None:
+            assert self.poles is not None
+            past: Array = self.poles.find_pole_errors(posed)[0]
+            return past
+        w, *xyz = turns.from_vectors(self.tips.find_rotation_errors(posed))[0]
+        twist: Array = 2.0 * np.arctan2(dot(np.array(xyz), line), w)
+        return twist
+
     def find_pole_curvature(self, posed: Posed) -> PoleCurvature:
         """Return the second-order change of the first rows, those of the poles."""
         assert self.poles is not None

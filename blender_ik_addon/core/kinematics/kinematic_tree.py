@@ -21,7 +21,7 @@ from ..model.topology import Topology
 from .aims import Aims
 from .compiled_joints import AXIS_LOCKING, CompiledJoints, compile_joints
 from .posed import Posed, State, accumulate, move_by_turns
-from .reach import measure_reach
+from .reach import Stretch, compile_stretch, measure_reach
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class KinematicTree(Rows):
         slide_axes: Moves of heads by slides of one, in the posed axes of the parents, shape
             (n, 3, B); None if nothing slides. Only trees of one effector slide.
         slide_room: Greatest length that each slide adds to the chain, shape (n, B).
+        stretch: How far ranges let chains reach; None for trees.
         aims: Aims besides the effectors' positions; None for none.
     """
 
@@ -51,6 +52,7 @@ class KinematicTree(Rows):
     sqrt_weights: Array
     slide_axes: Array | None = None
     slide_room: Array | None = None
+    stretch: Stretch | None = None
     aims: Aims | None = None
 
     @property
@@ -214,6 +216,8 @@ def compile_tree(
     arms[children] = np.einsum("nijb,njb->nib", inverse[parents], heads[children] - heads[parents])
     ends = np.einsum("nijb,njb->nib", inverse[on], tips - heads[on])
     tree = replace(tree, heads=arms, ends=ends)
+    if len(ends) == 1 and not topology.unturned:
+        tree = replace(tree, stretch=compile_stretch(compiled, arms, ends))
     if joints.slide_low.any() or joints.slide_high.any():
         tree = replace(tree, slide_axes=chains_last(joints.slide_axes))
     posed = tree.pose(start)

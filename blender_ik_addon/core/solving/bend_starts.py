@@ -2,10 +2,9 @@
 
 The least turns from a start pose bend a long chain unevenly, and find the side that hinges bend to
 slowly. A free chain keeps the shape of its start pose, or takes an arc. Its joints' turns, brought
-into their ranges one by one, are near the solution, and often exact. A column that slews, and fixed
-bones before the first that bends, do not belong to it: otherwise they would lean, and others bend
-to the other side. From a start pose in one line with its target no turn leads nearer: its runs of
-bones are bent a little first. A chain is a run.
+into their ranges, are near the solution, and often exact. A column that slews, and fixed bones
+before the first that bends, stay out of it: else they would lean, and others bend to the wrong
+side. From a start pose in one line with its target no turn leads nearer: runs are bent first.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ import numpy as np
 
 from ..algebra import arrays, matrices, quaternions, turns, vectors
 from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Flags
-from ..algebra.arrays import MIN_LENGTH, cross, dot, norm, reject
+from ..algebra.arrays import MIN_LENGTH, cross, norm, reject
 from ..algebra.matrices import Matrix
 from ..algebra.nested import Rows, to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import Vector, add, smoothstep, subtract
 from ..kinematics import joint_limits, swing_twist
-from ..kinematics.aims import Tips
+from ..kinematics.aims import Aims
 from ..kinematics.bend_plane import Base, Pole, plan_bend, slew_base
 from ..kinematics.compiled_joints import CompiledJoints
 from ..kinematics.kinematic_tree import KinematicTree
@@ -49,6 +48,8 @@ MAX_STRAIGHT_OFFSET = 0.02
 LINE_OFFSET, NUDGE_SHARE = 0.02, 0.1
 # Runs that are held at both ends bend as if these came nearer by this share of their distance.
 SHORTENING = 0.05
+# Rolls of a limb to its pole. Each leaves a hundredth: what its first bone decides changes with it.
+MAX_ROLLS = 3
 # Iterations for the bent pose of runs of trees, which need not be exact.
 MAX_BEND_ITERATIONS = 20
 
@@ -150,6 +151,11 @@ def compile_starts(
         if chain and base_count:
             start = describe_start(chain.root, chain.unit, points - points[0], hint)
         is_line = is_straight(start, stays_near=stays_near)
+        if chain and tree.stretch is not None:
+            # A bend that no joint makes does not show to which side joints bend.
+            lack = tree.reach - norm(posed.tips[0] - posed.heads[0])
+            offset = np.abs(lack - tree.stretch.lack)
+            is_line |= offset < 2.0 * MAX_STRAIGHT_OFFSET**2 * tree.reach
         if chain or is_line.any():
             starts.append(_compile_run(tree, run, start, turn, is_line))
     return BendStarts(tuple(starts))
@@ -211,8 +217,7 @@ def is_straight(start: StartPose, *, stays_near: bool) -> Any:
 def bend_as_free(run: BendStart, task: Task) -> Array:
     """Return the turns (n, 4, B), whatever their ranges, that bring a run to its targets.
 
-    Source: derived for this project; tested in tests/core/solving/limits/test_smoothness.py and
-    test_reach.py.
+    Source: derived for this project; tested in tests/core/solving/limits/test_smoothness.py.
     """
     start, is_line = run.bent, is_straight(run.bent, stays_near=task.stays_near)
     slew, task = _slew(ARRAYS, run.base, task)
@@ -257,22 +262,25 @@ def _slew(m: Arithmetic, base: Base | None, task: Task) -> tuple[Quaternion, Tas
     return slew, replace(task, target=relate(task.target), pole=pole)
 
 
-def lay_straight(tree: KinematicTree, state: State, line: Array, tips: Tips | None) -> State:
-    """Return the states of chains whose bones all swing to a line, unit vectors (3, B).
+def lay_straight(tree: KinematicTree, state: State, line: Array, aims: Aims | None) -> State:
+    """Return chains whose bones, or stretched pairs, all swing to lines, unit vectors (3, B).
 
-    Then they twist about it, each bone by the same angle from its parent, so that the tip comes as
-    near to its goal rotation as a twist of the line allows.
+    Then they twist about these, as near to their aims as that leads: to the rotation of a tip each
+    bone by the same angle from its parent, to a pole as a whole.
     """
-    segments = np.diff(state.posed.points, axis=0)
-    lengths = norm(segments)[:, None]
-    ways = np.where(lengths > MIN_LENGTH, segments / np.maximum(lengths, MIN_LENGTH), line)
+    assert tree.stretch is not None
+    if tree.stretch.is_bent.any():
+        state = tree.make_state(tree.stretch.apply(state.turn), state.slide)
+    ways = tree.stretch.find_ways(state.posed.points, line)
     straight = _move(tree, state, turns.between(ways, np.broadcast_to(line, ways.shape)))
-    if tips is None:
+    if aims is None:
         return straight
-    error = turns.from_vectors(tips.find_rotation_errors(straight.posed))[0]
-    twist = -2.0 * np.arctan2(dot(error[1:], line), error[0])
-    shares = np.linspace(0.0, 1.0, len(segments) + 1)[1:, None, None]
-    return _move(tree, straight, turns.from_vectors(shares * (twist * line)))
+    first, rolls = (0.0, 1) if aims.poles is None else (1.0, MAX_ROLLS)
+    shares = np.linspace(first, 1.0, len(ways) + 1)[1:, None, None]
+    for _ in range(rolls):
+        twist = -aims.find_twist(straight.posed, line)
+        straight = _move(tree, straight, turns.from_vectors(shares * (twist * line)))
+    return straight
 
 
 def _move(tree: KinematicTree, state: State, bones: Array) -> State:

@@ -62,7 +62,8 @@ class MeasuredTargets(NamedTuple):
         drawn_in: The same, drawn in to the reach, shape (E, 3, B).
         distance: From the roots of the effectors' paths to the soft targets, shape (E, B).
         min_reach: Least distance of effectors from their roots, shape (E, B).
-        max_reach: Greatest distance, shape (E, B).
+        max_reach: Greatest distance that lengths allow, shape (E, B).
+        limited_reach: Greatest distance that ranges allow as well, as far as known, shape (E, B).
         shift: Distances that soft distances have moved targets by, shape (E, B), or None.
         is_too_far: Which are out of reach, shape (E, B).
         is_drawn_in: Which are drawn in, shape (E, B).
@@ -73,6 +74,7 @@ class MeasuredTargets(NamedTuple):
     distance: Array
     min_reach: Array
     max_reach: Array
+    limited_reach: Array
     shift: Array | None
     is_too_far: Flags
     is_drawn_in: Flags
@@ -152,7 +154,12 @@ def _solve_joints_in_arrays(
     if options.keeps_start and not compiled.topology.floats:
         energy = compiled.potential_energy if options.solver is Solver.FORCE else None
         state = keep_starts(final, run.start, state, energy)
-    is_open = run.find_open_effectors(state)
+    # Chains that limits keep from reaching farther are held back from the targets beyond.
+    lack = targets.max_reach - targets.limited_reach
+    is_short = targets.is_drawn_in & (lack > REACH_TOLERANCE * targets.max_reach)
+    if not compiled.is_tree and is_short.any():
+        final = replace(final, target=np.where(is_short, full_target, final.target))
+    is_open = final.find_open_effectors(state)
     solutions = _record(compiled, goals, options, targets, final, state, used, is_open)
     return solutions if forces is None else replace(solutions, forces=forces.T)
 
@@ -188,21 +195,25 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
         target = moved + tips
     offset = target - roots
     distance, drawn_in = norm(offset), target
-    is_drawn_in = np.zeros_like(is_too_far)
+    is_drawn_in, limited = np.zeros_like(is_too_far), most
+    if tree.stretch is not None:
+        limited = most - tree.stretch.lack
     if chains.topology.floats:
         least, most = np.zeros_like(least), np.full_like(most, np.inf)
     elif tree.slide_room is not None:
         # Chains that slide reach farther by their slides, which are not known beforehand.
         least, most = np.zeros_like(least), tree.longest[None]
+        limited = most
     else:
-        limit = most * (MAX_TARGET_SHARE if chains.is_tree else 1.0)
+        limit = limited * (MAX_TARGET_SHARE if chains.is_tree else 1.0)
         share = limit / np.maximum(distance, np.finfo(float).tiny)
         # Soft targets that are out of reach are at full reach up to rounding.
         is_soft_end = is_too_far & (distance >= limit * (1.0 - REACH_TOLERANCE))
         is_drawn_in = is_soft_end | (distance > limit)
         drawn_in = np.where(is_drawn_in[:, None], roots + offset * share[:, None], target)
     is_too_far = is_too_far | (distance >= most * (1.0 - REACH_TOLERANCE))
-    return MeasuredTargets(target, drawn_in, distance, least, most, shift, is_too_far, is_drawn_in)
+    reaches = least, most, limited
+    return MeasuredTargets(target, drawn_in, distance, *reaches, shift, is_too_far, is_drawn_in)
 
 
 def _find_soft_reach(
@@ -270,9 +281,9 @@ def _make_run(
     if energy is not None:
         is_unlimited = tree.joints.is_unlimited
         least = np.where(is_unlimited, start.least, 0.0)
-        longest = targets.max_reach[0]
+        longest = targets.limited_reach[0]
         task, target = avoid_full_extension(task, target, energy, is_unlimited, least, longest)
-    least_error = np.maximum(norm(target) - targets.max_reach[0], 0.0)
+    least_error = np.maximum(norm(target) - targets.limited_reach[0], 0.0)
     run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error)
     return run, target, task
 

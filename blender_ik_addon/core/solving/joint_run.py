@@ -9,11 +9,11 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.arrays import MIN_LENGTH, dot, norm
+from ..algebra.arrays import MIN_LENGTH, norm
 from ..algebra.chains_first import apply, chains_first
 from ..algebra.nested import Rows, are_all
 from ..descent.near_edges import NearEdges
-from ..kinematics.aims import Aims, Tips
+from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.posed import State
@@ -127,6 +127,15 @@ class Run(Rows):
         """Errors below which no restart is tried, shape (B,)."""
         return np.maximum(self.tolerance, ARRIVAL_TOLERANCE * self.tree.reach)
 
+    @property
+    def is_stretched(self) -> Flags:
+        """Which targets are as far as ranges let chains reach, shape (B,)."""
+        if not self.is_chain or self.tree.stretch is None:
+            return np.zeros(len(self.iterations), dtype=np.bool_)
+        farthest = (self.tree.reach - self.tree.stretch.lack) * (1.0 - REACH_TOLERANCE)
+        is_stretched: Flags = norm(self.target[:3]) >= farthest
+        return is_stretched
+
     def find_errors(self, state: State) -> Array:
         """Return the norms of weighted distances of all effectors to targets, shape (B,)."""
         return norm(self.target - state.output[: len(self.target)])
@@ -206,40 +215,38 @@ class Run(Rows):
         flags = self.is_open(state) if flags is None else flags
         if not flags.any():
             return state, used
-        state, is_straight = self._straighten(state, flags)
+        state, is_straight = self.straighten(state, flags)
         flags = flags & ~is_straight
         caps = np.where(flags, np.minimum(self.iterations, used + MAX_NEWTON_ITERATIONS), used)
         work = Work(self.tree, self.target, self.tolerance, caps)
         return iterate_states(NEWTON, work, state, used, np.full(len(used), FIRST_DAMPING))
 
-    def _straighten(
-        self, state: State, flags: Flags, tips: Tips | None = None
+    def straighten(
+        self, state: State, flags: Flags, aims: Aims | None = None
     ) -> tuple[State, Flags]:
-        """Return flagged chains straight if their targets are at full reach and limits allow it.
+        """Return flagged chains as straight as ranges allow if their targets are that far away.
 
         NEWTON halves what is left of a bend at each step there.
 
         Args:
             state: Present state of the joints.
             flags: Chains to straighten, shape (B,).
-            tips: Goal rotations of tips, which straight chains twist to, or None.
+            aims: The pole, or the goal rotation of the tip, that chains twist to, or None.
 
         Returns:
             The states, and which are straight and twisted, shape (B,).
         """
-        distance = norm(self.target[:3])
-        flags = flags & (distance >= self.tree.reach * (1.0 - REACH_TOLERANCE))
-        if not self.is_chain or not flags.any():
-            return state, np.zeros_like(flags)
-        line = self.target / np.maximum(distance, MIN_LENGTH)
-        straight = lay_straight(self.tree, state, line, tips)
+        flags = flags & self.is_stretched
+        if not flags.any():
+            return state, flags
+        line = self.target / np.maximum(norm(self.target), MIN_LENGTH)
+        straight = lay_straight(self.tree, state, line, aims)
         # Stiff joints share out a bend, and a twist, in another way.
         is_mobile = (self.tree.joints.mobility == 1.0).all(axis=(0, 1))
-        flags = flags & is_mobile & (self.find_errors(straight) <= self.tolerance)
-        if tips is not None:
+        flags = flags & is_mobile & ~self.is_open(straight)
+        if aims is not None:
             # If limits stop a twist, others may go on where each joint turns by another angle.
-            rest = dot(tips.find_rotation_errors(straight.posed)[0], line)
-            flags = flags & (np.abs(rest) <= AIM_TOLERANCE)
+            flags = flags & (np.abs(aims.find_twist(straight.posed, line)) <= AIM_TOLERANCE)
         return straight.choose(flags, state), flags
 
     def minimise_errors(
@@ -310,42 +317,22 @@ class Run(Rows):
             is_off_target: Which were not at their targets already, shape (B,). The first weight
                 would move the others away from the best pose of an earlier solve.
         """
-        start, tree, aims = state, self.tree, self.aims
+        start, aims, is_straight = state, self.aims, np.zeros(len(used), dtype=np.bool_)
         if aims is None:
             return state, used
+        tree, stretch = self.tree, self.tree.stretch
         if aims.poles is not None and not self.is_chain:
             # There may be no continuous way from the wrong side of a limb to the right one.
             state = tree.clamp_state(aims.poles.face_poles(state.posed, state.turn))
-        target = np.concatenate((self.target, np.zeros((aims.row_count, len(used)))))
-        damping = np.full(len(used), FIRST_DAMPING)
-        is_unmet: Flags = np.ones(len(used), dtype=np.bool_)
-        is_curved = is_straight = ~is_unmet
-        if aims.tips is not None and aims.poles is None:
-            state, is_straight = self._straighten(state, is_unmet, aims.tips)
-        # The curvature of slides is not known.
-        turns_tips = aims.tips is not None and tree.slide_axes is None
-        method = TURNING if turns_tips else AIMING
-        for weight, *most in zip(AIM_WEIGHTS, MAX_AIM_ITERATIONS, MAX_TIP_TURN_STEPS, strict=True):
-            # A chain that has met all goals with one weight has met them with any.
-            is_aimed = is_unmet & ~is_straight & (is_off_target | (weight == AIM_WEIGHTS[-1]))
-            aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
-            tolerance = np.minimum(self.tolerance, AIM_TOLERANCE * weight * tree.reach)
-            # Where steps with curvature have met no goals, NEWTON stalls again.
-            is_first = is_aimed & ~is_curved
-            caps = np.where(is_first, np.minimum(self.iterations, used + most[0]), used)
-            restated = aiming.restate(state)
-            work = Work(aiming, target, tolerance, caps)
-            state, used = iterate_states(method, work, restated, used, damping)
-            is_unmet = norm(target - state.output[: len(target)]) > tolerance
-            if turns_tips and (is_curved := is_aimed & is_unmet).any():
-                caps = np.clip(self.iterations - used, 0, most[1] * is_curved)
-                inputs = target, tolerance, caps
-                result, steps = compromise(aiming, state, *inputs, is_alone=self.is_alone)
-                state, used = result.choose(steps > 0, state), used + steps
-                is_unmet = norm(target - state.output[: len(target)]) > tolerance
-            if not (is_unmet & ~is_straight).any():
-                break
+        if aims.poles is None:
+            state, is_straight = self.straighten(state, ~is_straight, aims)
+        elif aims.tips is None and stretch is not None and len(tree.heads) == 2:
+            # One pair that cannot straighten rolls as a whole; longer chains share out their roll.
+            state, is_straight = self.straighten(state, stretch.is_bent.any(axis=0), aims)
+        is_aimed = ~is_straight & is_off_target, ~is_straight
+        state, used = self._turn_to_aims(aims, state, used, is_aimed)
         aimed, used = self.close(tree.restate(state), used)
+        aimed, _ = self.straighten(aimed, ~is_straight)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
             return aimed, used
@@ -354,3 +341,37 @@ class Run(Rows):
         margin = 0.0 if self.is_chain else MIN_RESTART_GAIN * tree.reach
         nearer = self.find_errors(without_aims) + margin < self.find_errors(aimed)
         return without_aims.choose(nearer | (is_lost & ~self.is_open(without_aims)), aimed), used
+
+    def _turn_to_aims(
+        self, aims: Aims, state: State, used: Counts, is_aimed: tuple[Flags, Flags]
+    ) -> tuple[State, Counts]:
+        """Return states that meet positions and aims, by both weights; flags (B,) for each."""
+        tree, is_unmet = self.tree, np.ones(len(used), dtype=np.bool_)
+        target = np.concatenate((self.target, np.zeros((aims.row_count, len(used)))))
+        damping, is_curved = np.full(len(used), FIRST_DAMPING), ~is_unmet
+        # Near the greatest reach each step halves what is left: chains are stretched afterwards.
+        position_tolerance = np.where(self.is_stretched, self.accepted, self.tolerance)
+        # The curvature of slides is not known.
+        turns_tips = aims.tips is not None and tree.slide_axes is None
+        method = TURNING if turns_tips else AIMING
+        rounds = zip(AIM_WEIGHTS, is_aimed, MAX_AIM_ITERATIONS, MAX_TIP_TURN_STEPS, strict=True)
+        for weight, flags, *most in rounds:
+            # A chain that has met all goals with one weight has met them with any.
+            flags = flags & is_unmet
+            aiming = replace(tree, aims=replace(aims, weight=weight * tree.reach))
+            tolerance = np.minimum(position_tolerance, AIM_TOLERANCE * weight * tree.reach)
+            # Where steps with curvature have met no goals, NEWTON stalls again.
+            is_first = flags & ~is_curved
+            caps = np.where(is_first, np.minimum(self.iterations, used + most[0]), used)
+            work, restated = Work(aiming, target, tolerance, caps), aiming.restate(state)
+            state, used = iterate_states(method, work, restated, used, damping)
+            is_unmet = norm(target - state.output[: len(target)]) > tolerance
+            if turns_tips and (is_curved := flags & is_unmet).any():
+                caps = np.clip(self.iterations - used, 0, most[1] * is_curved)
+                inputs = target, tolerance, caps
+                result, steps = compromise(aiming, state, *inputs, is_alone=self.is_alone)
+                state, used = result.choose(steps > 0, state), used + steps
+                is_unmet = norm(target - state.output[: len(target)]) > tolerance
+            if not (is_unmet & is_aimed[-1]).any():
+                break
+        return state, used

@@ -8,7 +8,7 @@ from blender_ik_addon.core.solving import restarts
 from blender_ik_addon.core.solving.joint_run import Run
 from tests.core.chains import ITERATIVE, SOLVERS, random_frame
 from tests.core.equilibrium.test_force_robust import random_rig
-from tests.core.limited_rigs import RIGS, K, X, knee, make_rig, misses, poles_of, targets_of
+from tests.core.limited_rigs import RIGS, THIRTY, K, X, knee, make_rig, misses, poles_of, targets_of
 from tests.core.limited_rigs import worst_violation as worst
 from tests.helpers import make_rng
 
@@ -146,13 +146,18 @@ def test_of_the_restarts_that_reach_the_least_change_is_taken(
     np.testing.assert_allclose(again.joint_positions, first.joint_positions, atol=1e-9)
 
 
-@pytest.mark.parametrize(("knee_rest", "restarts_again"), [(5, False), (60, True)])
-def test_no_other_start_is_tried_where_lengths_alone_keep_the_target_out_of_reach(
-    knee_rest: int, restarts_again: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("root", "knee_rest", "restarts_again"), [((), 5, False), ((), 60, False), (THIRTY, 60, True)]
+)
+def test_no_other_start_is_tried_where_lengths_and_a_knee_keep_the_target_out_of_reach(
+    root: tuple[tuple[float, float], ...],
+    knee_rest: int,
+    restarts_again: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A knee that keeps five degrees of its bend costs less than a restart has to gain."""
+    """A limb that turns to its target, its knee as straight as it gets, is at its nearest."""
     rig, find_nearest = (
-        make_rig([(K.BALL, ()), (K.HINGE_X, ((knee_rest, 150),))]),
+        make_rig([(K.BALL, root), (K.HINGE_X, ((knee_rest, 150),))]),
         restarts.find_nearest,
     )
     directions = make_rng(47).normal(size=(30, 3))

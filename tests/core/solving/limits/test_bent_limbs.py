@@ -1,0 +1,107 @@
+"""Limbs that limits keep from straightening: out of reach they point at their target, and soon.
+
+The second bone leans sideways from its hinge, or the hinge keeps some of its bend.
+"""
+
+import numpy as np
+import pytest
+
+from blender_ik_addon import core
+from blender_ik_addon.core.solving.compiled_chains import compile_chains
+from blender_ik_addon.core.solving.restarts import sample_tips
+from tests.core.chains import SOLVERS, unit
+from tests.core.limited_rigs import K, Rig, make_rig
+from tests.helpers import angles_between, make_rng
+
+NEWTON = core.Solver.NEWTON
+# FORCE stops where its springs are at rest.
+AIMED = [solver for solver in SOLVERS if solver is not core.Solver.FORCE]
+# The lengths of the bones.
+UPPER, LOWER = 0.5, 0.45
+# Degrees that the lower bone leans sideways, and least bend of the knee.
+BENT = [(0.0, 12.0), (6.0, 0.0), (6.0, -20.0), (8.0, 30.0)]
+# Shares of the length: the accepted gap of a solve, and a gap between two poses that count as one.
+TOLERANCE, ROUNDING = 1e-5, 1e-9
+# The sweeps. Where steps of NEWTON lead to full extension, there are 11 to 76 iterations.
+MOST_ITERATIONS = 7
+
+
+def make_limb(kind: core.JointKind, sideways: float, least: float) -> Rig:
+    ranges = ((least, 150), (-80, 80)) if kind is K.ELBOW_X else ((least, 150),)
+    return make_rig([(K.BALL, ()), (kind, ranges)], (UPPER, LOWER), bends=((0, -4), (2, sideways)))
+
+
+def find_longest(sideways: float, least: float) -> float:
+    """Return the greatest distance between the ends of a limb."""
+    cosine = np.cos(np.radians(sideways)) * np.cos(np.radians(max(least, 0.0)))
+    return float(np.sqrt(UPPER**2 + LOWER**2 + 2.0 * UPPER * LOWER * cosine))
+
+
+def aim(rig: Rig, targets: np.ndarray, solver: core.Solver, poles: np.ndarray | None = None):
+    options = core.SolveOptions(solver, tolerance=TOLERANCE * rig.length, stays_near=True)
+    return core.solve_batch(rig.chains(len(targets)), core.Goals(targets, poles), options)
+
+
+@pytest.mark.parametrize("count", [4, 40], ids=["few", "many"])
+@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+@pytest.mark.parametrize("kind", [K.HINGE_X, K.ELBOW_X])
+@pytest.mark.parametrize(("sideways", "least"), BENT)
+@pytest.mark.parametrize("solver", AIMED)
+def test_a_limb_that_cannot_straighten_points_at_a_target_out_of_reach(
+    solver, sideways, least, kind, has_pole, count
+):
+    rig, rng = make_limb(kind, sideways, least), make_rng(3)
+    directions = unit(rng.normal(size=(count, 3)) * 0.3 + (0.0, 1.0, 0.0))
+    distances = rng.uniform(1.0, 1.4, count) * rig.length
+    poles = np.tile((0.2, 0.3, -2.0), (count, 1)) if has_pole else None
+    solutions = aim(rig, directions * distances[:, None], solver, poles)
+    gaps = solutions.residual - (distances - find_longest(sideways, least))
+    assert np.abs(gaps).max() <= ROUNDING * rig.length
+    assert solutions.iterations.max() <= MOST_ITERATIONS
+    assert set(solutions.statuses) <= {core.Status.LIMITED, core.Status.EXTENDED}
+    if least > 0.0:
+        assert solutions.holds[:, 1, 0].all(), "the knee holds it back"
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_limb_that_cannot_straighten_does_not_jump_where_a_target_passes_its_reach(solver):
+    rig, longest = make_limb(K.ELBOW_X, 6.0, 0.0), find_longest(6.0, 0.0)
+    steps = np.array([-1e-7, -1e-9, 0.0, 1e-9, 1e-7, 1e-5])
+    targets = (1.0 + steps[:, None]) * longest * unit(np.array([0.2, 1.0, 0.1]))
+    posed = aim(rig, targets, solver, np.tile((0.2, 0.3, -2.0), (len(steps), 1)))
+    turned = angles_between(posed.local_rotations_wxyz[1:], posed.local_rotations_wxyz[:-1])
+    assert turned.max() <= 0.02
+
+
+@pytest.mark.parametrize("least", [0.0, -5.0, -10.0])
+@pytest.mark.parametrize("sideways", [3.0, 5.0, 8.0, 12.0])
+def test_a_knee_that_rests_bent_sideways_alone_bends_about_its_hinge(sideways, least):
+    rig, rng, count = make_limb(K.HINGE_X, sideways, least), make_rng(5), 400
+    shares = np.linspace(0.7, 1.0, count)[:, None]
+    sway = 0.02 * np.sin(np.arange(count) / 60.0)[:, None] * unit(rng.normal(size=3))
+    posed = aim(rig, (shares * unit(np.array([0.1, 1.0, -0.1])) + sway) * rig.length, NEWTON)
+    turned = angles_between(posed.local_rotations_wxyz[1:], posed.local_rotations_wxyz[:-1])
+    # The knee straightens with the square root of the distance; from other starts it jumps by 30
+    # to 110 degrees.
+    assert np.degrees(turned.max()) <= 6.0
+
+
+@pytest.mark.parametrize(
+    "kinds", [(K.HINGE_X, K.HINGE_Z), (K.ELBOW_Z, K.BALL), (K.ELBOW_X, K.FIXED)]
+)
+def test_no_pose_reaches_farther_than_pairs_of_bones_stretch(kinds):
+    rng = make_rng(9)
+    for seed in range(20):
+        least, sideways = rng.uniform(-30.0, 60.0, 2), rng.uniform(-40.0, 40.0, 3)
+        bones = [(K.BALL, ())]
+        for kind, low in zip(kinds, least, strict=True):
+            free = {K.BALL: 3, K.FIXED: 0, K.ELBOW_X: 2, K.ELBOW_Z: 2}.get(kind, 1)
+            bones.append((kind, ((low, low + rng.uniform(10.0, 90.0)),) * free))
+        astray = 0.0 if K.ELBOW_X in kinds or K.ELBOW_Z in kinds else 0.2
+        bends = tuple((int(axis), angle) for axis, angle in zip((0, 2, 2), sideways, strict=True))
+        rig = make_rig(bones, (0.4, 0.5, 0.3), bends=bends, astray=astray, seed=seed)
+        tree = compile_chains(rig.chains(1)).tree
+        longest = tree.reach - tree.stretch.lack
+        distances = np.linalg.norm(sample_tips(tree)[0], axis=0)
+        assert (distances <= longest + ROUNDING * tree.reach).all()
+        assert (tree.stretch.lack > 0.0) == tree.stretch.is_bent.any()
