@@ -62,6 +62,7 @@ def avoid_full_extension(
     goal: Array,
     energy: PotentialEnergy,
     is_unlimited: Flags,
+    is_softened: Flags,
     least: Array,
     most: Array,
 ) -> tuple[Task, Array]:
@@ -69,13 +70,14 @@ def avoid_full_extension(
 
     Effectors can be as near to roots as ``least``, and as far as ``most``, both (B,). Chains with
     limits may not fold or straighten as far as their lengths allow: their goals stay, so that they
-    get as near as they can.
+    get as near as they can. Softened goals come as near to full reach as their targets are far.
     """
     distance, margin = norm(goal), EXTENSION_MARGIN * most
     farthest = np.maximum(most - margin, 0.5 * (least + most))
     nearest = np.minimum(least + margin, farthest)
     has_aims = task.pole is not None or task.tip is not None
-    within = distance if has_aims else np.minimum(distance, (1.0 - LEAST_MARGIN) * most)
+    reached = distance if has_aims else np.minimum(distance, (1.0 - LEAST_MARGIN) * most)
+    within = np.where(is_softened, np.minimum(distance, farthest), reached)
     allowed = np.where(distance > most, farthest, np.where(distance < least, nearest, within))
     is_moved = energy.acts & (allowed != distance) & (distance > 0.0)
     if not is_moved.any():

@@ -21,7 +21,7 @@ from ..model.topology import Topology
 from .aims import Aims
 from .compiled_joints import AXIS_LOCKING, CompiledJoints, compile_joints
 from .posed import Posed, State, accumulate, move_by_turns
-from .reach import Stretch, compile_stretch, measure_reach
+from .reach import LimitedReach, compile_limited_reach, measure_reach
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class KinematicTree(Rows):
         slide_axes: Moves of heads by slides of one, in the posed axes of the parents, shape
             (n, 3, B); None if nothing slides. Only trees of one effector slide.
         slide_room: Greatest length that each slide adds to the chain, shape (n, B).
-        stretch: How far ranges let chains reach; None for trees.
+        limited: How far and how near ranges let the effectors of chains come; None for trees.
         aims: Aims besides the effectors' positions; None for none.
     """
 
@@ -52,7 +52,7 @@ class KinematicTree(Rows):
     sqrt_weights: Array
     slide_axes: Array | None = None
     slide_room: Array | None = None
-    stretch: Stretch | None = None
+    limited: LimitedReach | None = None
     aims: Aims | None = None
 
     @property
@@ -217,7 +217,7 @@ def compile_tree(
     ends = np.einsum("nijb,njb->nib", inverse[on], tips - heads[on])
     tree = replace(tree, heads=arms, ends=ends)
     if len(ends) == 1 and not topology.unturned:
-        tree = replace(tree, stretch=compile_stretch(compiled, arms, ends))
+        tree = replace(tree, limited=compile_limited_reach(compiled, arms, ends))
     if joints.slide_low.any() or joints.slide_high.any():
         tree = replace(tree, slide_axes=chains_last(joints.slide_axes))
     posed = tree.pose(start)

@@ -4,8 +4,8 @@ A knee straightens with the square root of the distance left to full reach: infi
 end, so it pops. The soft distance draws the target in, so that the knee never straightens
 completely. Solvers see only the softened target.
 
-Nor do limits let every knee straighten. Two bones beside a joint about one axis are a pair: the
-distance of its ends depends on one angle, and so the greatest one is known.
+Nor do limits let every knee straighten or fold. Two bones beside a joint about one axis are a pair:
+the distance of its ends depends on one angle, so its greatest and its least value are known.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..algebra.nested import Rows
 from ..algebra.vectors import MIN_LENGTH, Vector, add, choose, norm, scale, subtract
 from ..model.joints import JointKind
 from .compiled_joints import CompiledJoints
-from .joint_limits import ELBOWS, HINGES, clamp_rotations
+from .joint_limits import ELBOWS, HINGES, clamp_rotations, lock_axes
 from .swing_twist import clamp_angle, find_middle
 
 # A dead zone smaller than this share of the chain's length is rounding: segments of equal length.
@@ -38,42 +38,53 @@ BEND_AXES = {kind: axis for kind, axis in {**HINGES, **ELBOWS}.items() if axis !
 
 
 @dataclass(frozen=True)
-class Stretch(Rows):
-    """How far B chains reach inside the ranges of their joints.
+class LimitedReach(Rows):
+    """How far from their roots, and how near, ranges let the effectors of B chains come.
 
     Attributes:
         lack: By how much less they reach than their lengths would, at least, shape (B,). Chains of
             one pair lack no more.
+        nearest: Least distance of chains of one pair whose ends it keeps apart, else 0, shape (B,).
+        least: No pose comes nearer, shape (B,).
         pairs: Bones that joints about one axis join to the bones before them.
         kinds: Kinds of these joints.
+        low: Their smallest turns, shape (pairs, 3, B).
+        high: Their greatest turns, shape (pairs, 3, B).
+        bends: Their turns about the one axis where the ends of pairs are farthest apart, and where
+            they are nearest, shape (2, pairs, B).
         is_bent: Which pairs cannot straighten, shape (pairs, B).
-        low: Smallest turns of their joints where their ends are farthest apart, (pairs, 3, B).
-        high: Greatest turns there, about the one axis the same; the ranges of all other pairs.
     """
 
     lack: Array
+    nearest: Array
+    least: Array
     pairs: tuple[int, ...]
     kinds: tuple[JointKind, ...]
-    is_bent: Flags
     low: Array
     high: Array
+    bends: Array
+    is_bent: Flags
 
-    def apply(self, turn: Array) -> Array:
-        """Return turns (n, 4, B) of joints with the pairs stretched that cannot straighten."""
-        stretched, pairs = turn.copy(), list(self.pairs)
-        rows = (np.moveaxis(array, -1, 0) for array in (turn[pairs], self.low, self.high))
-        stretched[pairs] = chains_last(clamp_rotations(self.kinds, *rows))
-        return stretched
+    def lay_pairs(self, turn: Array, is_folded: Flags) -> Array:
+        """Return turns (n, 4, B) with bent pairs stretched, or in flagged chains (B,) folded."""
+        laid, pairs, low, high = turn.copy(), list(self.pairs), self.low.copy(), self.high.copy()
+        rows, axes = np.arange(len(pairs)), [BEND_AXES[kind] for kind in self.kinds]
+        bend, is_laid = np.where(is_folded, *self.bends[::-1]), self.is_bent | is_folded
+        low[rows, axes] = np.where(is_laid, bend, low[rows, axes])
+        high[rows, axes] = np.where(is_laid, bend, high[rows, axes])
+        inputs = (np.moveaxis(array, -1, 0) for array in (turn[pairs], low, high))
+        laid[pairs] = chains_last(clamp_rotations(self.kinds, *inputs))
+        return laid
 
-    def find_ways(self, points: Array, line: Array) -> Array:
-        """Return the directions of segments between points (n + 1, 3, B), or of bent pairs.
+    def find_ways(self, points: Array, line: Array, is_folded: Flags) -> Array:
+        """Return directions of segments between points (n + 1, 3, B), or of the pairs laid before.
 
         They are unit vectors (n, 3, B); segments without length have that of the line (3, B).
         """
         segments = np.diff(points, axis=0)
         for bone, is_bent in zip(self.pairs, self.is_bent, strict=True):
             joined = points[bone + 1] - points[bone - 1], segments[bone - 1 : bone + 1]
-            segments[bone - 1 : bone + 1] = np.where(is_bent, *joined)
+            segments[bone - 1 : bone + 1] = np.where(is_bent | is_folded, *joined)
         lengths = arrays.norm(segments)[:, None]
         ways: Array = np.where(
             lengths > MIN_LENGTH, segments / np.maximum(lengths, MIN_LENGTH), line
@@ -81,44 +92,85 @@ class Stretch(Rows):
         return ways
 
 
-def compile_stretch(joints: CompiledJoints, heads: Array, ends: Array) -> Stretch:
-    """Return how far chains stretch.
+def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> LimitedReach:
+    """Return how far and how near the effectors of chains come.
 
     Args:
         joints: The joints of their bones.
         heads: Vectors from the heads of the parents, in posed axes of these, shape (n, 3, B).
         ends: The same from the heads of the last bones to the effectors, shape (1, 3, B).
 
-    Source: derived for this project; tested in tests/core/kinematics/test_reach.py.
+    Source: derived for this project; tested in tests/core/solving/limits/test_bent_limbs.py.
     """
     pairs: list[int] = []
     for bone, kind in enumerate(joints.kinds[1:], 1):
         if kind in BEND_AXES and bone - 1 not in pairs:
             pairs.append(bone)
     between = joints.take_bones(pairs)
-    low, high, rows = between.low.copy(), between.high.copy(), np.arange(len(pairs))
-    axes = [BEND_AXES[kind] for kind in between.kinds]
+    rows, axes = np.arange(len(pairs)), [BEND_AXES[kind] for kind in between.kinds]
     above = np.einsum("nijb,nib->njb", between.offsets, heads[pairs])
     below = np.concatenate((heads[1:], ends))[pairs]
     axis = np.eye(3)[axes][..., None]
+    # The product of the segments at a bend is along + cosine cos(bend) + sine sin(bend).
     cosine = arrays.dot(arrays.reject(above, axis), below)
     sine = arrays.dot(above, arrays.cross(np.broadcast_to(axis, below.shape), below))
-    ends_of_range = low[rows, axes], high[rows, axes]
-    bend = clamp_angle(
-        ARRAYS, np.arctan2(sine, cosine), *ends_of_range, find_middle(ARRAYS, *ends_of_range)
-    )
-    lengths = arrays.norm(above), arrays.norm(below)
     along = arrays.dot(above, axis) * arrays.dot(below, axis)
-    product = along + cosine * np.cos(bend) + sine * np.sin(bend)
+    low, high = between.low[rows, axes], between.high[rows, axes]
+    middle = find_middle(ARRAYS, low, high)
+    lengths = arrays.norm(above), arrays.norm(below)
+    bends, spans = [], []
+    for sign in (1.0, -1.0):
+        straight = np.arctan2(sign * sine, sign * cosine)
+        bend = clamp_angle(ARRAYS, straight, low, high, middle)
+        product = along + cosine * np.cos(bend) + sine * np.sin(bend)
+        square = lengths[0] ** 2 + lengths[1] ** 2 + 2.0 * product
+        bends.append(bend)
+        spans.append(np.sqrt(np.maximum(square, 0.0)))
     whole = sum(lengths)
-    lack = whole - np.sqrt(lengths[0] ** 2 + lengths[1] ** 2 + 2.0 * product)
     is_elbow = np.array([kind in ELBOWS for kind in between.kinds], dtype=np.bool_)[:, None]
     is_twisted = is_elbow & (np.hypot(below[:, 0], below[:, 2]) > OFF_TWIST_AXIS * lengths[1])
-    is_bent = joints.are_rigid & ~joints.has_slides & ~is_twisted & (lack > MIN_LACK * whole)
-    low[rows, axes] = np.where(is_bent, bend, low[rows, axes])
-    high[rows, axes] = np.where(is_bent, bend, high[rows, axes])
-    lack = np.where(is_bent, lack, 0.0).sum(axis=0)
-    return Stretch(lack, tuple(pairs), between.kinds, is_bent, low, high)
+    is_known = joints.are_rigid & ~joints.has_slides & ~is_twisted
+    is_bent = is_known & (whole - spans[0] > MIN_LACK * whole)
+    lack = np.where(is_bent, whole - spans[0], 0.0).sum(axis=0)
+    is_apart = is_known & (spans[1] > MIN_DEAD_ZONE * whole) & (len(heads) == 2)
+    nearest = np.where(is_apart, spans[1], 0.0).sum(axis=0)
+    return LimitedReach(
+        lack,
+        nearest,
+        np.maximum(nearest, _bound_distance(joints, heads, ends)),
+        tuple(pairs),
+        between.kinds,
+        between.low,
+        between.high,
+        np.array(bends),
+        is_bent,
+    )
+
+
+def _bound_distance(joints: CompiledJoints, heads: Array, ends: Array) -> Array:
+    """Return distances (B,): no pose brings the effectors of chains nearer to their roots.
+
+    Source: Schur's comparison theorem (O'Rourke, "An extension of Cauchy's arm lemma", 2000): if no
+    bend is greater than that of a convex arc of the same segments, the ends are no nearer.
+    """
+    if len(heads) == 1:
+        return np.zeros(heads.shape[-1])
+    above = np.einsum("nijb,nib->njb", joints.offsets[1:], heads[1:])
+    below = np.concatenate((heads[2:], ends))
+    locked = map(lock_axes, joints.kinds[1:], joints.low[1:], joints.high[1:])
+    low, high = np.array(list(locked))[:, :, ::2].swapaxes(0, 1)
+    sines = np.sin(0.5 * np.minimum(np.maximum(-low, high), np.pi))
+    # Ranges with zero are ellipses about it. Others lie in a rectangle.
+    is_round = ((low <= 0.0) & (high >= 0.0)).all(axis=1)
+    sine = np.where(is_round, sines.max(axis=1), np.minimum(arrays.norm(sines), 1.0))
+    leans = (np.arctan2(np.hypot(v[:, 0], v[:, 2]), v[:, 1]) for v in (above, below))
+    bends = np.cumsum(2.0 * np.arcsin(sine) + sum(leans), axis=0)
+    lengths = np.concatenate((arrays.norm(heads[1:2]), arrays.norm(below)))
+    along = lengths[0] + (lengths[1:] * np.cos(bends)).sum(axis=0)
+    across = (lengths[1:] * np.sin(bends)).sum(axis=0)
+    is_known = joints.are_rigid & ~joints.has_slides & (bends <= np.pi).all(axis=0)
+    least: Array = np.where(is_known, np.hypot(along, across), 0.0)
+    return least
 
 
 def measure_reach(lengths: Array) -> tuple[Array, Array]:

@@ -48,7 +48,7 @@ MAX_STRAIGHT_OFFSET = 0.02
 LINE_OFFSET, NUDGE_SHARE = 0.02, 0.1
 # Runs that are held at both ends bend as if these came nearer by this share of their distance.
 SHORTENING = 0.05
-# Rolls of a limb to its pole. Each leaves a hundredth: what its first bone decides changes with it.
+# Rolls of a limb to its pole: each leaves a hundredth of the angle.
 MAX_ROLLS = 3
 # Iterations for the bent pose of runs of trees, which need not be exact.
 MAX_BEND_ITERATIONS = 20
@@ -151,11 +151,10 @@ def compile_starts(
         if chain and base_count:
             start = describe_start(chain.root, chain.unit, points - points[0], hint)
         is_line = is_straight(start, stays_near=stays_near)
-        if chain and tree.stretch is not None:
+        if chain and tree.limited is not None:
             # A bend that no joint makes does not show to which side joints bend.
-            lack = tree.reach - norm(posed.tips[0] - posed.heads[0])
-            offset = np.abs(lack - tree.stretch.lack)
-            is_line |= offset < 2.0 * MAX_STRAIGHT_OFFSET**2 * tree.reach
+            bent_by = tree.reach - tree.limited.lack - norm(posed.tips[0] - posed.heads[0])
+            is_line |= np.abs(bent_by) < 2.0 * MAX_STRAIGHT_OFFSET**2 * tree.reach
         if chain or is_line.any():
             starts.append(_compile_run(tree, run, start, turn, is_line))
     return BendStarts(tuple(starts))
@@ -262,16 +261,18 @@ def _slew(m: Arithmetic, base: Base | None, task: Task) -> tuple[Quaternion, Tas
     return slew, replace(task, target=relate(task.target), pole=pole)
 
 
-def lay_straight(tree: KinematicTree, state: State, line: Array, aims: Aims | None) -> State:
-    """Return chains whose bones, or stretched pairs, all swing to lines, unit vectors (3, B).
+def lay_on_line(
+    tree: KinematicTree, state: State, line: Array, is_folded: Flags, aims: Aims | None
+) -> State:
+    """Return chains whose bones, or pairs, are stretched, or folded, and swing to lines (3, B).
 
-    Then they twist about these, as near to their aims as that leads: to the rotation of a tip each
-    bone by the same angle from its parent, to a pole as a whole.
+    Then they twist about the lines, as near to their aims as that leads: to the rotation of a tip
+    each bone by the same angle from its parent, to a pole as a whole.
     """
-    assert tree.stretch is not None
-    if tree.stretch.is_bent.any():
-        state = tree.make_state(tree.stretch.apply(state.turn), state.slide)
-    ways = tree.stretch.find_ways(state.posed.points, line)
+    assert tree.limited is not None
+    if (tree.limited.is_bent | is_folded).any():
+        state = tree.make_state(tree.limited.lay_pairs(state.turn, is_folded), state.slide)
+    ways = tree.limited.find_ways(state.posed.points, line, is_folded)
     straight = _move(tree, state, turns.between(ways, np.broadcast_to(line, ways.shape)))
     if aims is None:
         return straight
@@ -442,9 +443,7 @@ def _bend_to_middles(joints: CompiledJoints, start_turn: Array, base_count: int)
     middle, _ = joints.find_middles()
     middle[:, 1] = 0.0
     turn = joints.clamped(turns.from_vectors(middle))
-    is_centred = (np.abs(middle).max(axis=1) < swing_twist.LOCKED_WIDTH) & (
-        joints.zero[:, 0] == 1.0
-    )
-    turn = np.where(is_centred[:, None], start_turn, turn)
+    is_centred = np.abs(middle).max(axis=1) < swing_twist.LOCKED_WIDTH
+    turn = np.where((is_centred & (joints.zero[:, 0] == 1.0))[:, None], start_turn, turn)
     turn[: base_count + 1] = start_turn[: base_count + 1]
     return turn

@@ -63,7 +63,7 @@ class FloatChain(NamedTuple):
 
     Also the start that it bends from, in the units of the bones, the rotations that joints count
     from, the rotation of the last bone in the start pose, which may be outside of ranges, the side
-    of the first bone in its axes, as in ``Limbs``, and the reach that ranges leave.
+    of the first bone in its axes, as in ``Limbs``, and the distances that ranges leave.
     """
 
     start: StartPose
@@ -74,7 +74,8 @@ class FloatChain(NamedTuple):
     tip_start: Quaternion
     can_swivel: bool
     carried_side: Vector
-    limited_reach: float
+    nearest: float
+    farthest: float
 
 
 class WarmStart(NamedTuple):
@@ -134,9 +135,11 @@ def compile_in_floats(
             to_floats(part, row) for part in (joints.zero, tips, carried_sides)
         )
         bend_start, can_swivel = run.alone(row), tree.can_swivel
-        limited = chain.reach - (0.0 if tree.stretch is None else float(tree.stretch.lack[row]))
-        inputs = start, bones, state, bend_start, zero, tip_start, can_swivel, side, limited
-        result.append(FloatChain(*inputs))
+        ends = 0.0, chain.reach
+        if (limited := tree.limited) is not None:
+            ends = float(limited.nearest[row]), chain.reach - float(limited.lack[row])
+        inputs = start, bones, state, bend_start, zero, tip_start, can_swivel, side
+        result.append(FloatChain(*inputs, *ends))
     return tuple(result)
 
 
@@ -190,8 +193,9 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
     full_task, state, used, is_swept = task, chain.start_state, 0, options.solver in SWEPT
     distance = norm(FLOATS, task.target)
     is_too_far = distance >= reach * (1.0 - REACH_TOLERANCE)
-    if distance > chain.limited_reach and chain.limited_reach < reach * (1.0 - REACH_TOLERANCE):
-        # Arrays stretch chains as far as ranges allow, and name what holds them back.
+    has_lack = chain.farthest < reach * (1.0 - REACH_TOLERANCE)
+    if distance < chain.nearest or (has_lack and distance > chain.farthest):
+        # Arrays stretch and fold chains as far as ranges allow, and name what holds them back.
         return _Trial(state, used, _Use.NOTHING)
     if distance > reach or (is_beyond and is_too_far):
         # A soft target that is out of reach is at full reach up to rounding.

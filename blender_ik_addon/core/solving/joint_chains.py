@@ -67,6 +67,7 @@ class MeasuredTargets(NamedTuple):
         shift: Distances that soft distances have moved targets by, shape (E, B), or None.
         is_too_far: Which are out of reach, shape (E, B).
         is_drawn_in: Which are drawn in, shape (E, B).
+        is_limited: Which of these are drawn in farther, or out, because of ranges, shape (E, B).
     """
 
     soft: Array
@@ -78,6 +79,7 @@ class MeasuredTargets(NamedTuple):
     shift: Array | None
     is_too_far: Flags
     is_drawn_in: Flags
+    is_limited: Flags
 
 
 def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutions:
@@ -154,11 +156,9 @@ def _solve_joints_in_arrays(
     if options.keeps_start and not compiled.topology.floats:
         energy = compiled.potential_energy if options.solver is Solver.FORCE else None
         state = keep_starts(final, run.start, state, energy)
-    # Chains that limits keep from reaching farther are held back from the targets beyond.
-    lack = targets.max_reach - targets.limited_reach
-    is_short = targets.is_drawn_in & (lack > REACH_TOLERANCE * targets.max_reach)
-    if not compiled.is_tree and is_short.any():
-        final = replace(final, target=np.where(is_short, full_target, final.target))
+    # What presses chains against their limits are the targets beyond.
+    if not compiled.is_tree and targets.is_limited.any():
+        final = replace(final, target=np.where(targets.is_limited, full_target, final.target))
     is_open = final.find_open_effectors(state)
     solutions = _record(compiled, goals, options, targets, final, state, used, is_open)
     return solutions if forces is None else replace(solutions, forces=forces.T)
@@ -195,9 +195,9 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
         target = moved + tips
     offset = target - roots
     distance, drawn_in = norm(offset), target
-    is_drawn_in, limited = np.zeros_like(is_too_far), most
-    if tree.stretch is not None:
-        limited = most - tree.stretch.lack
+    is_drawn_in, limited, nearest = np.zeros_like(is_too_far), most, np.zeros_like(most)
+    if tree.limited is not None:
+        limited, nearest = most - tree.limited.lack, tree.limited.nearest[None]
     if chains.topology.floats:
         least, most = np.zeros_like(least), np.full_like(most, np.inf)
     elif tree.slide_room is not None:
@@ -206,14 +206,16 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
         limited = most
     else:
         limit = limited * (MAX_TARGET_SHARE if chains.is_tree else 1.0)
-        share = limit / np.maximum(distance, np.finfo(float).tiny)
+        end = np.where(distance < nearest, nearest, limit)
+        share = end / np.maximum(distance, np.finfo(float).tiny)
         # Soft targets that are out of reach are at full reach up to rounding.
         is_soft_end = is_too_far & (distance >= limit * (1.0 - REACH_TOLERANCE))
-        is_drawn_in = is_soft_end | (distance > limit)
+        is_drawn_in = is_soft_end | (distance > limit) | (distance < nearest)
         drawn_in = np.where(is_drawn_in[:, None], roots + offset * share[:, None], target)
     is_too_far = is_too_far | (distance >= most * (1.0 - REACH_TOLERANCE))
-    reaches = least, most, limited
-    return MeasuredTargets(target, drawn_in, distance, *reaches, shift, is_too_far, is_drawn_in)
+    is_limited = is_drawn_in & ((distance < nearest) | (limited < most * (1.0 - REACH_TOLERANCE)))
+    flags, reaches = (is_too_far, is_drawn_in, is_limited), (least, most, limited)
+    return MeasuredTargets(target, drawn_in, distance, *reaches, shift, *flags)
 
 
 def _find_soft_reach(
@@ -280,10 +282,15 @@ def _make_run(
     energy = chains.potential_energy if options.solver is Solver.FORCE else None
     if energy is not None:
         is_unlimited = tree.joints.is_unlimited
-        least = np.where(is_unlimited, start.least, 0.0)
-        longest = targets.limited_reach[0]
-        task, target = avoid_full_extension(task, target, energy, is_unlimited, least, longest)
-    least_error = np.maximum(norm(target) - targets.limited_reach[0], 0.0)
+        ends = np.where(is_unlimited, start.least, 0.0), targets.limited_reach[0]
+        is_softened = (
+            np.zeros_like(is_drawn_in) if targets.shift is None else targets.shift[0] > 0.0
+        )
+        task, target = avoid_full_extension(task, target, energy, is_unlimited, is_softened, *ends)
+    distance, least_error = norm(target), np.zeros_like(tree.reach)
+    least_error = np.maximum(distance - targets.limited_reach[0], least_error)
+    if tree.limited is not None:
+        least_error = np.maximum(tree.limited.least - distance, least_error)
     run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error)
     return run, target, task
 

@@ -37,6 +37,9 @@ STOP_AT_ARRIVAL = (Solver.NEWTON, Solver.TWO_BONE)
 # Count of sampled poses, and how many of the nearest to restart from: for chains that have not
 # arrived, and for those past their aims.
 RESTARTS, SIDE_RESTARTS = (64, 4), (12, 6)
+# Share of the reach by which a start may be farther than the least distance known beforehand, to
+# come nearest alone.
+NEAR_SHARE = 0.15
 # Share of the reach: a smaller gain is rounding. A hundred times more: slow targets cause steps.
 ROUNDING_GAIN = 1e-11
 # Share of the energy that a pose may save instead, where forces act.
@@ -212,9 +215,10 @@ def _improve(
     if run.is_chain:
         # Chains that cannot even straighten toward a target get the pose nearest to the real one.
         run = replace(run, target=np.where(is_open, full_target, run.target))
-    can_come_nearer = run.can_come_nearer(state)
-    state, used = run.come_nearest(state, used, is_open & ~can_come_nearer)
-    is_unfinished = run.is_open(state) & is_open & can_come_nearer
+    # Chains that start near the least distance mostly end there; others try more starts, side by
+    # side.
+    state, used = run.come_nearest(state, used, is_open & ~run.can_come_nearer(state, NEAR_SHARE))
+    is_unfinished = run.is_open(state) & is_open & run.can_come_nearer(state)
     rows = repeat_single(np.flatnonzero(is_unfinished), len(used))
     joints = run.tree.joints
     if rows.size and (run.is_chain or not joints.is_free or joints.has_stiffness):

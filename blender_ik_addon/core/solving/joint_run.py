@@ -22,7 +22,7 @@ from ..kinematics.task import REACH_TOLERANCE
 from ..solvers import newton_joints
 from ..solvers.newton_directions import FIRST_DAMPING
 from ..solvers.weighted_least_squares import compromise
-from .bend_starts import lay_straight
+from .bend_starts import lay_on_line
 from .iteration import Method, Work, is_stalled, iterate_states, make_stall_test
 
 # Weights of a radian of orientation, or of the bend's side, beside the chain's length: first one
@@ -128,13 +128,21 @@ class Run(Rows):
         return np.maximum(self.tolerance, ARRIVAL_TOLERANCE * self.tree.reach)
 
     @property
-    def is_stretched(self) -> Flags:
-        """Which targets are as far as ranges let chains reach, shape (B,)."""
-        if not self.is_chain or self.tree.stretch is None:
+    def is_folded(self) -> Flags:
+        """Which targets are as near as ranges let chains of one pair come, shape (B,)."""
+        if not self.is_chain or self.tree.limited is None:
             return np.zeros(len(self.iterations), dtype=np.bool_)
-        farthest = (self.tree.reach - self.tree.stretch.lack) * (1.0 - REACH_TOLERANCE)
-        is_stretched: Flags = norm(self.target[:3]) >= farthest
-        return is_stretched
+        nearest = self.tree.limited.nearest
+        is_folded: Flags = norm(self.target[:3]) <= nearest * (1.0 + REACH_TOLERANCE)
+        return is_folded & (nearest > 0.0)
+
+    @property
+    def is_extreme(self) -> Flags:
+        """Which targets are as far, or as near, as ranges let chains come, shape (B,)."""
+        if not self.is_chain or self.tree.limited is None:
+            return np.zeros(len(self.iterations), dtype=np.bool_)
+        farthest = (self.tree.reach - self.tree.limited.lack) * (1.0 - REACH_TOLERANCE)
+        return self.is_folded | (norm(self.target[:3]) >= farthest)
 
     def find_errors(self, state: State) -> Array:
         """Return the norms of weighted distances of all effectors to targets, shape (B,)."""
@@ -193,15 +201,15 @@ class Run(Rows):
             past = np.maximum(past, norm(self.aims.tips.find_rotation_errors(posed)).max(axis=0))
         return past
 
-    def can_come_nearer(self, state: State) -> Flags:
-        """Return which chains may arrive, or come nearer by ``MIN_RESTART_GAIN``, shape (B,).
+    def can_come_nearer(self, state: State, share: float = MIN_RESTART_GAIN) -> Flags:
+        """Return which chains may arrive, or come nearer by a share of the reach, shape (B,).
 
         If the target of one of several effectors is out of reach, no other start arrives.
         """
         can: Flags = self.least_error <= self.accepted
         if self.is_chain:
             excess = self.find_errors(state) - self.least_error
-            can = can | (excess > MIN_RESTART_GAIN * self.tree.reach)
+            can = can | (excess > share * self.tree.reach)
         return can
 
     def close(self, state: State, used: Counts, flags: Flags | None = None) -> tuple[State, Counts]:
@@ -215,32 +223,32 @@ class Run(Rows):
         flags = self.is_open(state) if flags is None else flags
         if not flags.any():
             return state, used
-        state, is_straight = self.straighten(state, flags)
+        state, is_straight = self.lay_on_line(state, flags)
         flags = flags & ~is_straight
         caps = np.where(flags, np.minimum(self.iterations, used + MAX_NEWTON_ITERATIONS), used)
         work = Work(self.tree, self.target, self.tolerance, caps)
         return iterate_states(NEWTON, work, state, used, np.full(len(used), FIRST_DAMPING))
 
-    def straighten(
+    def lay_on_line(
         self, state: State, flags: Flags, aims: Aims | None = None
     ) -> tuple[State, Flags]:
         """Return flagged chains as straight as ranges allow if their targets are that far away.
 
-        NEWTON halves what is left of a bend at each step there.
+        NEWTON halves what is left of a bend at each step there. Chains of one pair fold likewise.
 
         Args:
             state: Present state of the joints.
-            flags: Chains to straighten, shape (B,).
+            flags: Chains to lay, shape (B,).
             aims: The pole, or the goal rotation of the tip, that chains twist to, or None.
 
         Returns:
             The states, and which are straight and twisted, shape (B,).
         """
-        flags = flags & self.is_stretched
+        flags = flags & self.is_extreme
         if not flags.any():
             return state, flags
         line = self.target / np.maximum(norm(self.target), MIN_LENGTH)
-        straight = lay_straight(self.tree, state, line, aims)
+        straight = lay_on_line(self.tree, state, line, self.is_folded, aims)
         # Stiff joints share out a bend, and a twist, in another way.
         is_mobile = (self.tree.joints.mobility == 1.0).all(axis=(0, 1))
         flags = flags & is_mobile & ~self.is_open(straight)
@@ -320,19 +328,20 @@ class Run(Rows):
         start, aims, is_straight = state, self.aims, np.zeros(len(used), dtype=np.bool_)
         if aims is None:
             return state, used
-        tree, stretch = self.tree, self.tree.stretch
+        tree, limited = self.tree, self.tree.limited
         if aims.poles is not None and not self.is_chain:
             # There may be no continuous way from the wrong side of a limb to the right one.
             state = tree.clamp_state(aims.poles.face_poles(state.posed, state.turn))
         if aims.poles is None:
-            state, is_straight = self.straighten(state, ~is_straight, aims)
-        elif aims.tips is None and stretch is not None and len(tree.heads) == 2:
-            # One pair that cannot straighten rolls as a whole; longer chains share out their roll.
-            state, is_straight = self.straighten(state, stretch.is_bent.any(axis=0), aims)
+            state, is_straight = self.lay_on_line(state, ~is_straight, aims)
+        elif aims.tips is None and limited is not None and len(tree.heads) == 2:
+            # One pair that is bent rolls as a whole; longer chains share out their roll.
+            is_bent = limited.is_bent.any(axis=0) | self.is_folded
+            state, is_straight = self.lay_on_line(state, is_bent, aims)
         is_aimed = ~is_straight & is_off_target, ~is_straight
         state, used = self._turn_to_aims(aims, state, used, is_aimed)
         aimed, used = self.close(tree.restate(state), used)
-        aimed, _ = self.straighten(aimed, ~is_straight)
+        aimed, _ = self.lay_on_line(aimed, ~is_straight)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
             return aimed, used
@@ -349,8 +358,8 @@ class Run(Rows):
         tree, is_unmet = self.tree, np.ones(len(used), dtype=np.bool_)
         target = np.concatenate((self.target, np.zeros((aims.row_count, len(used)))))
         damping, is_curved = np.full(len(used), FIRST_DAMPING), ~is_unmet
-        # Near the greatest reach each step halves what is left: chains are stretched afterwards.
-        position_tolerance = np.where(self.is_stretched, self.accepted, self.tolerance)
+        # Near the greatest reach each step halves what is left: chains are laid out afterwards.
+        position_tolerance = np.where(self.is_extreme, self.accepted, self.tolerance)
         # The curvature of slides is not known.
         turns_tips = aims.tips is not None and tree.slide_axes is None
         method = TURNING if turns_tips else AIMING

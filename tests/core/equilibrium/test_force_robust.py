@@ -243,6 +243,18 @@ def test_near_full_extension_chains_come_to_rest_in_few_steps(share, aim, most):
         assert solution.iterations <= most
 
 
+@pytest.mark.parametrize("share", [1.0, 1.1, 1.25, 1.3, 1.4, 1.5])
+def test_soft_limbs_with_poles_come_to_rest_in_few_steps_out_of_reach(share):
+    """At 1.3 of the reach the soft target is a billionth short of it: up to 85 steps."""
+    points = np.array([(0.0, 0.0, 0.0), (0.1, 0.3, 0.0), (0.0, 0.6, 0.1)])
+    chain = core.Chain(points, forces=core.Forces(np.ones(2), np.full(2, 0.25), -np.eye(3)[2]))
+    target = share * chain.max_reach * unit(np.array((0.5, 1.0, 0.4)))
+    options = replace(FORCE, soft_distance=0.017 * chain.max_reach)
+    solution = core.solve(chain, core.Goal(target, (0.2, 0.3, -2.0)), options)
+    assert solution.status is core.Status.EXTENDED
+    assert solution.iterations <= 10
+
+
 @pytest.mark.parametrize(("aim", "most"), [("none", 60), ("tip", 160), ("pole", 120)])
 def test_chains_that_limits_hold_back_come_to_rest_in_few_steps(aim, most):
     """Steps along the ends of ranges led inside, were rejected, and went on for up to 250."""

@@ -1,4 +1,4 @@
-"""Limbs that limits keep from straightening: out of reach they point at their target, and soon.
+"""Limbs that limits keep from straightening or folding: out of reach they turn to targets at once.
 
 The second bone leans sideways from its hinge, or the hinge keeps some of its bend.
 """
@@ -18,6 +18,8 @@ NEWTON = core.Solver.NEWTON
 AIMED = [solver for solver in SOLVERS if solver is not core.Solver.FORCE]
 # The lengths of the bones.
 UPPER, LOWER = 0.5, 0.45
+# Degrees to which knees bend.
+MOST_BEND = 150.0
 # Degrees that the lower bone leans sideways, and least bend of the knee.
 BENT = [(0.0, 12.0), (6.0, 0.0), (6.0, -20.0), (8.0, 30.0)]
 # Shares of the length: the accepted gap of a solve, and a gap between two poses that count as one.
@@ -27,13 +29,13 @@ MOST_ITERATIONS = 7
 
 
 def make_limb(kind: core.JointKind, sideways: float, least: float) -> Rig:
-    ranges = ((least, 150), (-80, 80)) if kind is K.ELBOW_X else ((least, 150),)
+    ranges = ((least, MOST_BEND), (-80, 80)) if kind is K.ELBOW_X else ((least, MOST_BEND),)
     return make_rig([(K.BALL, ()), (kind, ranges)], (UPPER, LOWER), bends=((0, -4), (2, sideways)))
 
 
-def find_longest(sideways: float, least: float) -> float:
-    """Return the greatest distance between the ends of a limb."""
-    cosine = np.cos(np.radians(sideways)) * np.cos(np.radians(max(least, 0.0)))
+def find_span(sideways: float, bend: float) -> float:
+    """Return the distance between the ends of a limb."""
+    cosine = np.cos(np.radians(sideways)) * np.cos(np.radians(bend))
     return float(np.sqrt(UPPER**2 + LOWER**2 + 2.0 * UPPER * LOWER * cosine))
 
 
@@ -55,7 +57,7 @@ def test_a_limb_that_cannot_straighten_points_at_a_target_out_of_reach(
     distances = rng.uniform(1.0, 1.4, count) * rig.length
     poles = np.tile((0.2, 0.3, -2.0), (count, 1)) if has_pole else None
     solutions = aim(rig, directions * distances[:, None], solver, poles)
-    gaps = solutions.residual - (distances - find_longest(sideways, least))
+    gaps = solutions.residual - (distances - find_span(sideways, max(least, 0.0)))
     assert np.abs(gaps).max() <= ROUNDING * rig.length
     assert solutions.iterations.max() <= MOST_ITERATIONS
     assert set(solutions.statuses) <= {core.Status.LIMITED, core.Status.EXTENDED}
@@ -64,13 +66,30 @@ def test_a_limb_that_cannot_straighten_points_at_a_target_out_of_reach(
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_limb_that_cannot_straighten_does_not_jump_where_a_target_passes_its_reach(solver):
-    rig, longest = make_limb(K.ELBOW_X, 6.0, 0.0), find_longest(6.0, 0.0)
+def test_a_limb_that_cannot_straighten_does_not_jump_where_a_target_passes_its_ends(solver):
+    rig, ends = make_limb(K.ELBOW_X, 6.0, 0.0), (find_span(6.0, 0.0), find_span(6.0, MOST_BEND))
     steps = np.array([-1e-7, -1e-9, 0.0, 1e-9, 1e-7, 1e-5])
-    targets = (1.0 + steps[:, None]) * longest * unit(np.array([0.2, 1.0, 0.1]))
-    posed = aim(rig, targets, solver, np.tile((0.2, 0.3, -2.0), (len(steps), 1)))
-    turned = angles_between(posed.local_rotations_wxyz[1:], posed.local_rotations_wxyz[:-1])
-    assert turned.max() <= 0.02
+    for end, most in zip(ends, (0.02, 1e-3), strict=True):
+        targets = (1.0 + steps[:, None]) * end * unit(np.array([0.2, 1.0, 0.1]))
+        posed = aim(rig, targets, solver, np.tile((0.2, 0.3, -2.0), (len(steps), 1)))
+        turned = angles_between(posed.local_rotations_wxyz[1:], posed.local_rotations_wxyz[:-1])
+        assert turned.max() <= most
+
+
+@pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
+@pytest.mark.parametrize("kind", [K.HINGE_X, K.ELBOW_X])
+@pytest.mark.parametrize("solver", AIMED)
+def test_a_limb_that_cannot_fold_farther_points_at_a_target_too_near(solver, kind, has_pole):
+    (rig, count), rng = (make_limb(kind, 6.0, 0.0), 20), make_rng(7)
+    nearest = find_span(6.0, MOST_BEND)
+    directions = unit(rng.normal(size=(count, 3)) * 0.5 + (0.0, 1.0, 0.0))
+    distances = rng.uniform(0.3, 0.99, count) * nearest
+    poles = np.tile((0.2, 0.3, -2.0), (count, 1)) if has_pole else None
+    solutions = aim(rig, directions * distances[:, None], solver, poles)
+    assert np.abs(solutions.residual - (nearest - distances)).max() <= ROUNDING * rig.length
+    assert solutions.iterations.max() <= MOST_ITERATIONS
+    assert set(solutions.statuses) == {core.Status.LIMITED}
+    assert solutions.holds[:, 1, 0].all(), "the elbow holds it back"
 
 
 @pytest.mark.parametrize("least", [0.0, -5.0, -10.0])
@@ -89,7 +108,7 @@ def test_a_knee_that_rests_bent_sideways_alone_bends_about_its_hinge(sideways, l
 @pytest.mark.parametrize(
     "kinds", [(K.HINGE_X, K.HINGE_Z), (K.ELBOW_Z, K.BALL), (K.ELBOW_X, K.FIXED)]
 )
-def test_no_pose_reaches_farther_than_pairs_of_bones_stretch(kinds):
+def test_no_pose_reaches_farther_or_nearer_than_pairs_of_bones_stretch_and_fold(kinds):
     rng = make_rng(9)
     for seed in range(20):
         least, sideways = rng.uniform(-30.0, 60.0, 2), rng.uniform(-40.0, 40.0, 3)
@@ -101,7 +120,19 @@ def test_no_pose_reaches_farther_than_pairs_of_bones_stretch(kinds):
         bends = tuple((int(axis), angle) for axis, angle in zip((0, 2, 2), sideways, strict=True))
         rig = make_rig(bones, (0.4, 0.5, 0.3), bends=bends, astray=astray, seed=seed)
         tree = compile_chains(rig.chains(1)).tree
-        longest = tree.reach - tree.stretch.lack
         distances = np.linalg.norm(sample_tips(tree)[0], axis=0)
+        longest = tree.reach - tree.limited.lack
         assert (distances <= longest + ROUNDING * tree.reach).all()
-        assert (tree.stretch.lack > 0.0) == tree.stretch.is_bent.any()
+        assert (distances >= tree.limited.least - ROUNDING * tree.reach).all()
+        assert (tree.limited.lack > 0.0) == tree.limited.is_bent.any()
+
+
+def test_no_pose_of_a_neck_comes_nearer_than_an_arc_of_its_greatest_bends():
+    ranges, bones = ((-20, 20), (-30, 30), (-20, 20)), 4
+    neck = make_rig([(K.BALL, ())] + [(K.BALL, ranges)] * bones)
+    turns = np.exp(1j * np.radians(20.0) * np.arange(bones + 1))
+    arc, tree = float(np.abs(turns.sum())), compile_chains(neck.chains(1)).tree
+    assert tree.limited.least * neck.length == pytest.approx(arc * tree.reach)
+    planar = make_rig([(K.BALL, ())] + [(K.HINGE_X, ((0, 20),))] * bones)
+    solution = aim(planar, np.array([[0.0, 0.5 * arc, 0.0]]), NEWTON)
+    assert solution.residual[0] == pytest.approx(0.5 * arc, rel=1e-6)
