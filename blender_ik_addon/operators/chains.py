@@ -69,7 +69,7 @@ class POSE_OT_chain_ik_remove(ChainOperator):
         # These may raise an error, so they come before the first change.
         if controls and (problem := selection.problem_of_controls(context)):
             raise RigError(problem)
-        is_carrying = has_followers(controls)
+        is_carrying = has_followers(controls, selection.scene_of(context))
         # Remove the chain before its toes: if that fails, nothing has changed.
         toe_indices = sorted((chain_key(toe)[1] for toe in toes), reverse=True)
         readers = remove_chain(settings, keep_pose=self.keep_pose)

@@ -22,6 +22,7 @@ from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
 from ...rig.controls.control_spaces import is_keyed
 from ...rig.keying.keys import check_keyable
+from ...rig.keying.unplayed_keys import check_unstretched
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.spec import Anchor
 from .. import selection
@@ -50,13 +51,15 @@ def make_body(
     """
     hips = hips_of_body(owner, limbs)
     if not has_torso(owner, hips):
-        if kind == "BONE" and is_keyed(Anchor(owner, hips)):
+        scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
+        if is_keyed(Anchor(owner, hips)):
             # The control is keyed where the hips are.
-            check_keyable(owner)
+            check_unstretched(scene)
+            if kind == "BONE":
+                check_keyable(owner)
         (torso,) = make_controls(context, owner, [new_torso(owner, hips, limbs)], kind)
         # Blender must evaluate the new control before it gets a space.
-        context.view_layer.update()
-        scene, view_layer = selection.scene_of(context), selection.view_layer_of(context)
+        view_layer.update()
         hang_hips(owner, hips, torso, scene, view_layer, preferences(context))
     if use_pins:
         pin_legs(owner, limbs)

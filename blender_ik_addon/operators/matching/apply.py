@@ -9,6 +9,7 @@ from ...properties.chains import ChainGroup, is_idle
 from ...properties.choices import LABEL_CONTEXT
 from ...rig.clips.whole_clip_bake import Keying, bake
 from ...rig.keying.baking import mute_permanently
+from ...rig.keying.unplayed_keys import check_unstretched
 from .. import selection
 from ..base import SKIP_SAVE
 from .matched_chains import Matching, OptionalFrameRange, new_interpolation
@@ -38,6 +39,9 @@ class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
     def act(self, context: bpy.types.Context) -> set[str]:
         scene = selection.scene_of(context)
         frames, keying = range(scene.frame_current, scene.frame_current + 1), Keying()
+        is_keying = self.use_range or self.use_keys
+        if is_keying:
+            check_unstretched(scene)
         if self.use_range:
             frames = self.frames(scene)
         else:
@@ -47,7 +51,7 @@ class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
             selection.chosen_chains(context), lambda _: None, lambda toes: not is_idle(toes)
         )
         for owner, specs in chosen.items():
-            if self.use_range or self.use_keys:
+            if is_keying:
                 for _ in bake(scene, owner, specs, frames, keying):
                     pass
                 self.warn_of_sharing(owner)

@@ -16,7 +16,7 @@ from ...rig.keying.keys import Channel, check_keyable
 from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.playing import MAX_FRAME, check_shown, preserve_frame
 from ...rig.keying.renumbering import path_of_setting
-from ...rig.keying.unplayed_keys import check_curves, check_undriven
+from ...rig.keying.unplayed_keys import check_curves, check_undriven, check_unstretched
 from ...rig.reading.spec import Anchor
 from ...rig.reading.world import channels_of
 from ...rig.tools.fk_ik import (
@@ -127,6 +127,7 @@ def _auto_key(context: bpy.types.Context, goals: ControlGoals, bends: Bends) -> 
 
 def _check_keyable(chosen: SpecsByRig, scene: bpy.types.Scene) -> None:
     """Raise a ``RigError`` if an object takes no keys of its controls or of its bends."""
+    check_unstretched(scene)
     for owner in _channels_of(find_all_goals(chosen, scene), find_bends(chosen)):
         check_keyable(owner)
 

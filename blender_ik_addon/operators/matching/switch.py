@@ -19,7 +19,7 @@ from ...rig.keying.keys import Channel, curves_of
 from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.playing import MAX_FRAME
 from ...rig.keying.renumbering import path_of_setting
-from ...rig.keying.unplayed_keys import check_curves
+from ...rig.keying.unplayed_keys import check_curves, check_unstretched
 from ...rig.keying.written_channels import written_channels
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor
@@ -102,6 +102,7 @@ class POSE_OT_chain_ik_switch(PlacesControls):
 
     def act(self, context: bpy.types.Context) -> set[str]:
         scene, interpolation = selection.scene_of(context), new_interpolation(context)
+        check_unstretched(scene)
         frame, chains = scene.frame_current, selection.chosen_chains(context)
         # The active chain decides, if it is among them.
         active = selection.chain(context)

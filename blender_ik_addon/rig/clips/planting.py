@@ -15,6 +15,7 @@ from ..keying.baking import unmute_permanently
 from ..keying.keys import Channel, ChannelKeys, check_keyable
 from ..keying.playing import check_live, check_shown, play_unchanged, preserve_frame
 from ..keying.renumbering import path_of_setting
+from ..keying.unplayed_keys import check_unstretched
 from ..planning.known_skeletons import skeleton_of
 from ..reading.animation import animated_bones, curves, driven_axes, strips
 from ..reading.chain_plan import plan_chain
@@ -92,6 +93,7 @@ def plant(
         RigError: With one sentence that says what to do next.
     """
     check_live(scene)
+    check_unstretched(scene)
     if len(planting.frames) < 2:
         raise RigError("Plant Feet needs two frames or more: choose a longer range.")
     check_shown(scene, armature_object, planting.frames)

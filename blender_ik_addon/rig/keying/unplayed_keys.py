@@ -1,4 +1,4 @@
-"""Refusal of channels whose new keys would not play: muted and locked F-curves, and drivers."""
+"""Refusal of keys that would not play: muted or locked F-curves, drivers, stretched time."""
 
 from __future__ import annotations
 
@@ -37,6 +37,14 @@ def check_curves(channels: Channels, *, may_be_locked: bool = False) -> None:
                 if getattr(curve, flag) or getattr(curve.group, flag, False):
                     label = Message(item.bl_rna.properties[prop].name)
                     raise RigError(_UNUSABLE_CURVES[flag], label=label, name=item.name)
+
+
+def check_unstretched(scene: bpy.types.Scene) -> None:
+    """Raise a ``RigError`` if keys at frames of a scene would play at other frames."""
+    if scene.render.frame_map_old != scene.render.frame_map_new:
+        raise RigError(
+            "Time stretching moves keys: set Output > Time Stretching to 100 and 100 first."
+        )
 
 
 def check_undriven(channels: Channels) -> None:

@@ -27,7 +27,7 @@ from ..keying.keyed_frames import keys_moving
 from ..keying.keys import Channel, check_keyable, curves_of, remove_animation
 from ..keying.played_keys import PlayedFrames
 from ..keying.playing import MAX_FRAME, check_shown, preserve_frame
-from ..keying.unplayed_keys import check_curves, check_undriven
+from ..keying.unplayed_keys import check_curves, check_undriven, check_unstretched
 from ..reading.anchors import space_of
 from ..reading.dependencies import Dependencies
 from ..reading.spec import Anchor
@@ -58,6 +58,7 @@ def key_space(
     Raises:
         RigError: If keys could not be written, or nothing can move with the space.
     """
+    check_unstretched(scene)
     first, last = frames[0], frames[-1]
     if control.bone and len(frames) > 1:
         check_shown(scene, control.object, frames)
@@ -109,7 +110,7 @@ def _check_keys(control: Anchor) -> None:
     check_keyable(control.object)
 
 
-def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
+def find_frames_to_key(deleted: Collection[Anchor], scene: bpy.types.Scene) -> dict[Anchor, range]:
     """Return controls that move with anchors to be deleted, and the frames to key them at.
 
     These are all frames from the first to the last key of whatever moves a control; none without
@@ -127,18 +128,19 @@ def find_frames_to_key(deleted: Collection[Anchor]) -> dict[Anchor, range]:
             is_acting = any(space == active_space(control) or space.name in keyed for space in lost)
             frames_of[control] = _moving_frames(control) if is_acting else range(0)
         if frames_of.get(control):
+            check_unstretched(scene)
             check_keyable(control.object)
             check_curves(anchor_channels([control]))
     return frames_of
 
 
-def has_followers(deleted: Collection[Anchor]) -> bool:
+def has_followers(deleted: Collection[Anchor], scene: bpy.types.Scene) -> bool:
     """Return whether any control moves now with anchors that are to be deleted.
 
     Raises:
         RigError: As for ``find_frames_to_key``.
     """
-    active_spaces = [active_space(control) for control in find_frames_to_key(deleted)]
+    active_spaces = [active_space(control) for control in find_frames_to_key(deleted, scene)]
     return any(space is not None and space_of(space) in deleted for space in active_spaces)
 
 
@@ -148,7 +150,7 @@ def remove_spaces_of(deleted: Collection[Anchor], scene: bpy.types.Scene) -> Non
     Raises:
         RigError: If keys could not be written; then nothing is changed.
     """
-    frames_of = find_frames_to_key(deleted)
+    frames_of = find_frames_to_key(deleted, scene)
     frames = sorted({frame for control_frames in frames_of.values() for frame in control_frames})
     if not frames:
         for control in frames_of:

@@ -323,12 +323,18 @@ def _blended(ob: bpy.types.Object) -> None:
     ob.animation_data.action_blend_type = "ADD"
 
 
+def _stretched(ob: bpy.types.Object) -> None:
+    ob.pose.bones[bodies.HIPS].keyframe_insert("location", frame=3)
+    bpy.context.scene.render.frame_map_new = 50
+
+
 BAD = {
     "flat": (lambda ob: setattr(ob.scale, "x", 0.0), "The armature object has a scale of zero"),
     "without chains": (
         lambda ob: ob.chain_ik.chains.clear(),
         "Select an armature that has a chain",
     ),
+    "stretched time": (_stretched, "Time stretching moves keys"),
     "blended": (_blended, "The NLA of 'human' blends its action"),
     "connected": (_connected, f"Connected is on for bone '{bodies.HIPS}'"),
 }

@@ -122,6 +122,7 @@ REFUSALS = [
     (lambda _, target: rigs.key(target, "location", NOWHERE), {}, "not finite at frame 16"),
     (lambda *_: setattr(bpy.context.scene.chain_ik, "use_live", False), {}, "Live is off"),
     (lambda ob, _: setattr(ob.chain_ik.chains[0], "solver", "FOLLOW"), {}, "Follow"),
+    (lambda *_: setattr(bpy.context.scene.render, "frame_map_new", 50), {}, "Time stretching"),
     (None, {"frame_start": 5, "frame_end": 5}, "two frames"),
     (None, {"frame_start": 9, "frame_end": 5}, "two frames"),
     (None, {"relative_to": "Raft"}, "'Raft'"),

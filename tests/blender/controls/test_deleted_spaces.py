@@ -35,6 +35,16 @@ def make_carried(kind: str) -> bpy.types.Object:
     return ob
 
 
+def test_a_control_is_not_deleted_while_stretched_time_moves_the_keys_of_another():
+    ob = make_carried("BONE")
+    ob.chain_ik.active_index = 1
+    bpy.context.scene.render.frame_map_new = 50
+    rigs.go_to(7)
+    keys = rigs.keys_of(ob)
+    assert refusal(remove, delete_controls=True).startswith("Time stretching moves keys")
+    assert rigs.keys_of(ob) == keys
+
+
 @pytest.mark.parametrize(
     ("kind", "switches"),
     [

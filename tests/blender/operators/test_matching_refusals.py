@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
-from tests.blender.operators.test_matching import ARM, MAX_TURN, make_arm, snap, switch, turns
+from tests.blender.operators.test_matching import (
+    ARM,
+    MAX_TURN,
+    apply,
+    make_arm,
+    snap,
+    switch,
+    turns,
+)
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import assign_action, strip_of
 from tests.blender.setups.selecting import press, refusal
@@ -76,6 +84,35 @@ def test_an_action_that_takes_no_keys_is_refused_before_anything_changes(
     assert chain.use_flip_bend
     assert rigs.keys_of(target.id_data) == keys
     np.testing.assert_array_equal(play(), before)
+
+
+KEYING = REFUSED | {
+    "apply": lambda: refusal(apply, use_keys=True),
+    "apply range": lambda: refusal(apply, use_range=True, frame_start=20, frame_end=30),
+    "switch space": lambda: switch_space(refusal),
+}
+
+
+@pytest.mark.parametrize("button", KEYING)
+def test_keys_that_stretched_time_moves_are_refused_before_anything_changes(button):
+    ob = make_arm()
+    target, render = target_of(ob), bpy.context.scene.render
+    rigs.make_empty("Prop")
+    rigs.key(target, "location", {1: target.location.copy(), 30: (0.2, 0.1, 0.1)})
+    rigs.change(ob.chain_ik.chains[0], mute=button == "to IK", use_flip_bend=True)
+    render.frame_map_new = 50
+    rigs.go_to(12)
+    keys, settings = rigs.keys_of(ob), repr(ob.chain_ik.chains[0].items())
+    assert KEYING[button]() == (
+        "Time stretching moves keys: set Output > Time Stretching to 100 and 100 first."
+    )
+    assert rigs.keys_of(ob) == keys
+    assert repr(ob.chain_ik.chains[0].items()) == settings
+    # Equal numbers stretch nothing, and without keys nothing can play elsewhere.
+    render.frame_map_old = 50
+    press(switch, to="TOGGLE")
+    render.frame_map_new = 100
+    press(snap)
 
 
 def drive(chain: bpy.types.PropertyGroup, setting: str, value: float) -> bpy.types.FCurve:
