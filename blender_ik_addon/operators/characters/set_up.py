@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import bpy
+import numpy as np
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ...core import IKError
@@ -89,6 +90,9 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         skeleton = skeleton_of(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
         chosen = self._chosen_limbs(context, owner, limbs)
+        if not chosen:
+            turned = find_limbs(skeleton, np.ones(len(skeleton.names), dtype=np.bool_))
+            raise self._no_limbs(self._chosen_limbs(context, owner, turned))
         makes_body = self.use_body and not is_whole_body(owner)
         options = SetUpOptions(chosen, self.control, self.parent, self.use_limits, makes_body)
         added = add_limbs(context, owner, limbs, options)
@@ -140,19 +144,27 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     def _chosen_limbs(
         self, context: bpy.types.Context, owner: bpy.types.Object, all_limbs: Sequence[Limb]
     ) -> list[Limb]:
-        """Return the requested limbs; raise a ``RigError`` if the armature has none of them."""
+        """Return the requested limbs."""
         chosen = selection.selected_bones(context, owner)
-        limbs = [
+        return [
             limb
             for limb in all_limbs
             if limb.kind.name in self.kinds
             and (self.scope == "ALL" or not chosen.isdisjoint((*limb.bones, limb.end)))
         ]
-        if not limbs:
-            kinds = [Message(kind.value) for kind in LimbKind if kind.name in self.kinds]
-            raise RigError(
-                "No limb of these kinds ({labels}) was found from bone names and parents: select"
-                " the bones of a limb in pose mode and press +.",
-                labels=joined(", ", kinds) or Message("none"),
+
+    def _no_limbs(self, turned: Sequence[Limb]) -> RigError:
+        """Return the refusal without free limbs; some may be turned by constraints or drivers."""
+        found = {limb.kind.name for limb in turned}
+        kinds = [Message(kind.value) for kind in LimbKind if kind.name in (found or self.kinds)]
+        text = (
+            "No limb of these kinds ({labels}) was found from bone names and parents: select the"
+            " bones of a limb in pose mode and press +."
+        )
+        if found:
+            text = (
+                "Constraints or drivers turn the bones of all limbs of these kinds ({labels}): mute"
+                " or remove them, or press Bake Action with Visual Keying and Clear Constraints"
+                " first."
             )
-        return limbs
+        return RigError(text, labels=joined(", ", kinds) or Message("none"))

@@ -362,6 +362,18 @@ def test_a_refusal_names_the_kinds_of_limbs_that_were_not_found():
         )
 
 
+@pytest.mark.parametrize("scope", ["ALL", "SELECTED"])
+def test_a_refusal_says_that_constraints_turn_the_bones_of_limbs(scope):
+    ob = make_left_arm()
+    select_bones(ob, ["forearm.L"])
+    ob.pose.bones["hand.L"].driver_add("rotation_quaternion", 0)
+    constraint = ob.pose.bones["forearm.L"].constraints.new("COPY_ROTATION")
+    assert "limbs of these kinds (Arm): mute" in refusal(setup, kinds={"ARM", "LEG"}, scope=scope)
+    assert "(Leg) was found" in refusal(setup, kinds={"LEG"}, scope=scope)
+    constraint.mute = True
+    press(setup)
+
+
 def make_left_arm() -> bpy.types.Object:
     """Return a body with one arm."""
     ob = rigs.make_rig([(0, 0, 1), (0, 0, 1.6)])
