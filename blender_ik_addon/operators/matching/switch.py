@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import bpy
 from bpy.props import EnumProperty
 
 from ...core.model.message import Message
+from ...properties.chain_lists import toes_of
 from ...properties.chains import ChainGroup, chain_key, is_idle, live_chains, owner_of
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec, existing_controls
@@ -108,10 +109,13 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         active = selection.chain(context)
         leading = active if active in chains else chains[0]
         to_ik = is_idle(leading) if self.to == "TOGGLE" else self.to == "IK"
-        # The other chains are on that side already.
-        chains = [chain for chain in chains if is_idle(chain) == to_ik] or chains
+        side, others = "IK" if to_ik else "FK", _find_off_side(chains, to_ik=to_ik)
+        if skipped := ", ".join(chain.name for chain in chains if chain not in others):
+            self.tell("{skipped}: {side} already, so skipped", skipped=skipped, side=side)
+        if not others:
+            return {"FINISHED"}
         check = partial(_check, scene=scene, to_ik=to_ik)
-        chosen = self.choose(chains, check, lambda toes: is_idle(toes) == to_ik)
+        chosen = self.choose(others, check, lambda toes: is_idle(toes) == to_ik)
         if not chosen:
             return {"CANCELLED"}
         # All before the first key, because a new key makes Blender evaluate the keyed channels.
@@ -134,12 +138,20 @@ class POSE_OT_chain_ik_switch(PlacesControls):
             key_step(step.owner, step.path, frame, step.before, step.after)
         scene.frame_set(frame)
         name = ", ".join(chain.name for chain in settings_of(chosen))
-        side = "IK" if to_ik else "FK"
         self.tell("{name}: {side} from frame {frame} on", name=name, side=side, frame=frame)
         self.warn_of_held(controls_off_goals(goals))
         self.warn_of_weight(settings_of(to_match))
         self.warn_of_limits(turned_when_shown(forbidden))
         return {"FINISHED"}
+
+
+def _find_off_side(chains: Sequence[ChainGroup], *, to_ik: bool) -> list[ChainGroup]:
+    """Return the chains on the other side; if there are none, their toes, or chains in between."""
+    toes = [toe for chain in chains for toe in toes_of(chain)]
+    for candidates in (chains, toes):
+        if others := [chain for chain in candidates if is_idle(chain) == to_ik]:
+            return others
+    return [chain for chain in chains if to_ik and chain.influence < 1.0]
 
 
 def _check(settings: ChainGroup, scene: bpy.types.Scene, *, to_ik: bool) -> None:

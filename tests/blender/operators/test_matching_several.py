@@ -142,6 +142,21 @@ def test_selected_chains_are_switched_unless_they_are_on_that_side_already(capfd
     press(switch, to="FK")
     after = {curve.data_path: len(curve.keyframe_points) for curve in rigs.curves_of(ob)}
     assert {path: after[path] for path in before} == before
+    printed = capfd.readouterr().out
+    assert "Arm.L, Arm.R: FK already, so skipped" in printed
+    assert "Spine: FK from frame 20 on" in printed
+    keys = rigs.keys_of(ob)
+    press(switch, to="FK")
+    assert "Spine, Arm.L, Arm.R: FK already, so skipped" in capfd.readouterr().out
+    assert rigs.keys_of(ob) == keys
+    press(switch, to="IK")
+    # A chain between FK and IK is on neither side.
+    rigs.change(ob.chain_ik.chains["Arm.L"], influence=0.5)
+    press(switch, to="IK")
+    printed = capfd.readouterr().out
+    assert "Spine, Arm.R: IK already, so skipped" in printed
+    assert "Arm.L: IK from frame 20 on" in printed
+    press(switch, to="FK")
     # Without a selection, the active chain is switched.
     deselect_bones(ob)
     ob.chain_ik.active_index = 0
