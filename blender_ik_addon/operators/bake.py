@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..properties.chains import ChainGroup, body_of, chain_key, chains_of, owner_of
-from ..properties.records import chain_spec, live_rigs, specs_to_bake
-from ..rig.clips.whole_clip_bake import ClipBake, Keying, bake
-from ..rig.keying.baking import find_still_chains, may_move, mute_permanently
+from ..properties.records import belongs_to_body, chain_spec, live_rigs, specs_to_bake
+from ..rig.clips.whole_clip_bake import Baked, ClipBake, Keying, bake
+from ..rig.keying.baking import find_still_chains, may_move, may_pose, mute_permanently
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from ..rig.reading.refusals import IN_EDIT_MODE
 from . import selection
@@ -188,7 +190,7 @@ class POSE_OT_chain_ik_bake(ClipOperator):
         work = bake(scene, self._owner, specs, frames, keying, self._clip)
         return self.start(context, work, len(frames))
 
-    def finish(self, context: bpy.types.Context, baked: tuple[int, ...]) -> None:
+    def finish(self, context: bpy.types.Context, baked: Baked) -> None:
         """Mute the chains, and report what has been baked."""
         frames = range(self.frame_start, self.frame_end + 1)
         for sentence in () if self._clip is None else self._clip.sentences(frames):
@@ -196,18 +198,31 @@ class POSE_OT_chain_ik_bake(ClipOperator):
         self.warn_of_sharing(self._owner)
         muted = {
             index: chain_spec(self._owner.chain_ik.chains[index])
-            for index in (baked if self.mute else ())
+            for index in (baked.chains if self.mute else ())
         }
         if still := find_still_chains(selection.scene_of(context), self._owner, muted, frames):
             self.warn(still)
+        if muted and baked.gives_way and self._has_live_limbs(muted):
+            self.warn(
+                "The body gives way in this range, and the limbs that stay live now pull it"
+                " differently: undo this, and bake all chains of the body."
+            )
         for index in muted:
             # By index, because playing frames makes references invalid.
             mute_permanently(self._owner, index)
         self.tell(
             "Baked {chains} from frame {frame_start} to {frame_end}",
-            chains=chains_in_words(len(baked)),
+            chains=chains_in_words(len(baked.chains)),
             frame_start=self.frame_start,
             frame_end=self.frame_end,
+        )
+
+    def _has_live_limbs(self, baked: Container[int]) -> bool:
+        """Return whether limbs of the body stay live after a bake of chains."""
+        return any(
+            may_pose(self._owner, index) and belongs_to_body(chain)
+            for index, chain in enumerate(chains_of(self._owner))
+            if index not in baked
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -103,6 +104,18 @@ class Keying:
     interpolation: str = "LINEAR"
 
 
+class Baked(NamedTuple):
+    """The result of a bake.
+
+    Attributes:
+        chains: Indices of the keyed chains.
+        gives_way: Whether the body of any chain has moved at any frame so that limbs can reach.
+    """
+
+    chains: tuple[int, ...]
+    gives_way: bool
+
+
 def bake(
     scene: bpy.types.Scene,
     armature_object: bpy.types.Object,
@@ -110,7 +123,7 @@ def bake(
     frames: range,
     keying: Keying,
     clip: ClipBake | None = None,
-) -> Generator[int, None, tuple[int, ...]]:
+) -> Generator[int, None, Baked]:
     """Key the channels that live chains write in a range of frames, played in their order.
 
     Chains that continue from their last pose start from their keyed or stored pose at the first
@@ -123,9 +136,6 @@ def bake(
     Yields:
         Each frame once it is solved, and the last again while the clip is improved.
 
-    Returns:
-        Indices of the keyed chains.
-
     Raises:
         RigError: With one sentence that says what to do next.
     """
@@ -136,7 +146,7 @@ def bake(
     with preserve_frame(scene):
         values, baked = yield from _play(scene, armature_object, chains, frames, run, read, clip)
     column_of = {channel: column for column, channel in enumerate(channels)}
-    baked_channels = written_channels(armature_object, [chains[index] for index in baked])
+    baked_channels = written_channels(armature_object, [chains[index] for index in baked.chains])
     beside = PlayedFrames({armature_object: baked_channels}, [frames], scene)
     for _ in beside.read():
         yield frames[-1]
@@ -147,7 +157,7 @@ def bake(
         give_new_action(armature_object)
     beside.write()
     key(armature_object, [run], baked_channels, values, keying.tolerance, keying.interpolation)
-    return tuple(baked)
+    return baked
 
 
 def _play(
@@ -158,9 +168,9 @@ def _play(
     run: Sequence[int],
     read: Callable[[], Array],
     clip: ClipBake | None,
-) -> Generator[int, None, tuple[Array, list[int]]]:
-    """Play frames; return the values read at those of a run, and the chains that were solved."""
-    values, idle = list[Array](), set(chains)
+) -> Generator[int, None, tuple[Array, Baked]]:
+    """Play frames; return the values read at those of a run, and the result of the bake."""
+    values, idle, gives_way = list[Array](), set(chains), False
     keyed = set(run)
     for frame in play_unchanged(scene, [armature_object], frames, CHANGED):
         for index, spec in chains.items():
@@ -170,6 +180,7 @@ def _play(
             if outcome is not None:
                 # It may be None at other frames: muting and influence can be animated.
                 idle.discard(index)
+                gives_way |= outcome.gives_way
         if frame in keyed:
             values.append(read())
         if clip is not None:
@@ -181,7 +192,8 @@ def _play(
         raise never_moved(chains[first].name, armature_object.chain_ik.chains[first].message)
     for _ in () if clip is None else clip.improve():
         yield frames[-1]
-    return np.array(values), [index for index in chains if index not in idle]
+    solved = tuple(index for index in chains if index not in idle)
+    return np.array(values), Baked(solved, gives_way)
 
 
 def _check(

@@ -175,12 +175,16 @@ def rotation_path(ob: bpy.types.Object, name: str) -> str:
     return str(bone.path_from_id(rigs.rotation_property(bone)))
 
 
-def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(moving):
+WARNING = "The body gives way in this range, and the limbs that stay live now pull it differently"
+
+
+def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(moving, capfd):
     live = played(moving)
     hips = [bone.name for bone in moving.pose.bones].index(HIPS)
     assert np.ptp(live[:, hips, :3, 3], axis=0).max() > 0.05
     before = set(rigs.keys_of(moving))
     press(bake, which="ALL")
+    assert WARNING not in capfd.readouterr().out
     assert all(chain.mute for chain in moving.chain_ik.chains)
     np.testing.assert_allclose(played(moving), live, atol=POSE_TOLERANCE)
     backwards = played(moving, range(LAST, 0, -1))
@@ -198,6 +202,22 @@ def test_keys_of_all_bones_show_what_the_body_did_also_without_the_extension(mov
     blender_ik_addon.unregister()
     np.testing.assert_allclose(played(moving), live, atol=POSE_TOLERANCE)
     blender_ik_addon.register()
+
+
+@pytest.mark.parametrize(
+    ("settings", "warns"),
+    [({}, True), ({"frame_end": 1}, False), ({"mute": False}, False), ({"which": "ALL"}, False)],
+)
+def test_a_bake_of_a_part_of_a_body_warns_if_it_gives_way_in_the_range(
+    moving, settings, warns, capfd
+):
+    moving.chain_ik.active_index = moving.chain_ik.chains.find("Arm.L")
+    live = played(moving)
+    rigs.go_to(1)
+    press(bake, **settings)
+    assert (WARNING in capfd.readouterr().out) == warns
+    if warns:
+        assert np.abs(played(moving) - live).max() > 1e-3
 
 
 def test_keys_of_one_chain_hold_the_bones_that_carry_it_and_are_made_frame_by_frame(moving, capfd):
