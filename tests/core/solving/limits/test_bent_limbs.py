@@ -24,13 +24,16 @@ MOST_BEND = 150.0
 BENT = [(0.0, 12.0), (6.0, 0.0), (6.0, -20.0), (8.0, 30.0)]
 # Shares of the length: the accepted gap of a solve, and a gap between two poses that count as one.
 TOLERANCE, ROUNDING = 1e-5, 1e-9
+# Rest axes in single precision lead away from their bones by about this.
+ASTRAY = 1e-7
 # The sweeps. Where steps of NEWTON lead to full extension, there are 11 to 76 iterations.
 MOST_ITERATIONS = 7
 
 
-def make_limb(kind: core.JointKind, sideways: float, least: float) -> Rig:
+def make_limb(kind: core.JointKind, sideways: float, least: float, astray: float = 0.0) -> Rig:
     ranges = ((least, MOST_BEND), (-80, 80)) if kind is K.ELBOW_X else ((least, MOST_BEND),)
-    return make_rig([(K.BALL, ()), (kind, ranges)], (UPPER, LOWER), bends=((0, -4), (2, sideways)))
+    bones, bends = [(K.BALL, ()), (kind, ranges)], ((0, -4), (2, sideways))
+    return make_rig(bones, (UPPER, LOWER), bends=bends, astray=astray)
 
 
 def find_span(sideways: float, bend: float) -> float:
@@ -44,21 +47,22 @@ def aim(rig: Rig, targets: np.ndarray, solver: core.Solver, poles: np.ndarray | 
     return core.solve_batch(rig.chains(len(targets)), core.Goals(targets, poles), options)
 
 
+@pytest.mark.parametrize("astray", [0.0, ASTRAY], ids=["exact", "rounded"])
 @pytest.mark.parametrize("count", [4, 40], ids=["few", "many"])
 @pytest.mark.parametrize("has_pole", [False, True], ids=["free", "pole"])
 @pytest.mark.parametrize("kind", [K.HINGE_X, K.ELBOW_X])
 @pytest.mark.parametrize(("sideways", "least"), BENT)
 @pytest.mark.parametrize("solver", AIMED)
 def test_a_limb_that_cannot_straighten_points_at_a_target_out_of_reach(
-    solver, sideways, least, kind, has_pole, count
+    solver, sideways, least, kind, has_pole, count, astray
 ):
-    rig, rng = make_limb(kind, sideways, least), make_rng(3)
+    rig, rng = make_limb(kind, sideways, least, astray), make_rng(3)
     directions = unit(rng.normal(size=(count, 3)) * 0.3 + (0.0, 1.0, 0.0))
     distances = rng.uniform(1.0, 1.4, count) * rig.length
     poles = np.tile((0.2, 0.3, -2.0), (count, 1)) if has_pole else None
     solutions = aim(rig, directions * distances[:, None], solver, poles)
     gaps = solutions.residual - (distances - find_span(sideways, max(least, 0.0)))
-    assert np.abs(gaps).max() <= ROUNDING * rig.length
+    assert np.abs(gaps).max() <= (ROUNDING + 10.0 * astray) * rig.length
     assert solutions.iterations.max() <= MOST_ITERATIONS
     assert set(solutions.statuses) <= {core.Status.LIMITED, core.Status.EXTENDED}
     if least > 0.0:
