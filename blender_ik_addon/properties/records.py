@@ -81,7 +81,7 @@ def chain_spec(
         ),
         joints=tuple([joint_spec(joint) for joint in settings.joints]),
         force=force,
-        body=_body_goal(settings, animated),
+        body=_present_body_goal(settings, animated),
     )
 
 
@@ -97,8 +97,10 @@ def specs_to_bake(
     for index in indices:
         settings = chains_of(armature_object)[index]
         try:
-            specs[index] = chain_spec(settings, with_stored=False)
-            plan_chain(skeleton, specs[index])
+            # At other frames the chain may move its body, if it does not here.
+            spec = replace(chain_spec(settings, with_stored=False), body=_body_goal(settings))
+            plan_chain(skeleton, spec)
+            specs[index] = spec
         except IKError as error:
             raise RigError(
                 "Chain '{chain}' cannot be baked: {why}", chain=settings.name, why=error.message
@@ -137,6 +139,26 @@ def _body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> Body
     pull = owner_of(chain).chain_ik.body.influence * (1.0 if chain.use_pin else chain.pull)
     floor = None if body.floor is None else Anchor(body.floor)
     return BodyGoal(body.root, chain.priority, chain.use_pin, pull, floor)
+
+
+def _present_body_goal(settings: ChainGroup, animated: ChainGroup | None = None) -> BodyGoal | None:
+    """Return the goal of a chain in its body; None while a limb that carries it has faded out.
+
+    That limb leaves its bones to the user. The chain is then solved by itself, below them.
+    """
+    body = _body_goal(settings, animated)
+    if body is None:
+        return None
+    owner, values = owner_of(settings), chains_of(owner_of(animated or settings))
+    faded = [chain for chain in values if chain.influence <= 0.0 and not chain.mute]
+    plan = plan_or_none(skeleton_of(owner), bones_spec(settings)) if faded else None
+    if plan is None or plan.body_root < 0:
+        return body
+    for chain in faded:
+        carrier, goal = plan_or_none(plan.skeleton, bones_spec(chain)), _body_goal(chain)
+        if carrier and goal and carrier.carries(plan) and goal.order <= body.order:
+            return None
+    return body
 
 
 def plantable(
@@ -239,11 +261,18 @@ def _driven_bones(
     return [list(plan.names) if plan else [] for plan in plans]
 
 
+def written_bones(settings: ChainGroup) -> frozenset[str]:
+    """Return the names of the bones that a live chain writes now, with those of its body."""
+    spec = replace(bones_spec(settings), body=_present_body_goal(settings))
+    plan = plan_or_none(skeleton_of(owner_of(settings)), spec)
+    return frozenset(plan.names if plan else ())
+
+
 def drivers_of(
-    armature_object: bpy.types.Object, bones: Collection[str], *, with_body: bool = False
+    armature_object: bpy.types.Object, bones: Collection[str]
 ) -> list[tuple[ChainGroup, list[str]]]:
     """Return the chains of an object that drive any of these bones, and the bones they drive."""
-    driven = bones_of_chains(armature_object, with_body=with_body)
+    driven = bones_of_chains(armature_object)
     shared = [[bone for bone in names if bone in bones] for names in driven]
     return [pair for pair in zip(chains_of(armature_object), shared, strict=True) if pair[1]]
 

@@ -19,12 +19,11 @@ from ..rig.reading.refusals import RigError, is_hidden, library_problem
 from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update, shown_graph
 from ..rig.tools import restoring
-from .chains import ChainGroup, chains_of, is_idle, live_chains, owner_of, tag
+from .chains import ChainGroup, body_of, chains_of, is_idle, live_chains, owner_of, tag
 from .records import (
-    bones_of_chain,
     chain_spec,
-    drivers_of,
     sync_anchors_if_changed,
+    written_bones,
 )
 from .renaming import follow_bones
 from .sharing import merge_stored, update_others
@@ -153,7 +152,7 @@ def _release_unwritten(
     left = gone = gone if may_have_left else NO_NAMES
     if gone:
         others = [chain for chain in live_chains(owner) if chain != settings]
-        written = {bone for chain in others for bone in bones_of_chain(chain, with_body=True)}
+        written = {bone for chain in others for bone in written_bones(chain)}
         stored = {name for chain in others for name in _stored_names(chain)}
         left, gone = left - (written - stored), gone - written
     idle -= left
@@ -186,8 +185,8 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
     """
     plan = plan_or_none(skeleton_of(armature_object), spec)
     bones = plan.names if plan else ()
-    for settings, shared in drivers_of(armature_object, bones, with_body=True):
-        if not is_idle(settings):
+    for settings in live_chains(armature_object):
+        if shared := written_bones(settings).intersection(bones):
             raise RigError(
                 "Bone '{shared}' is driven by the live chain '{name}': mute that chain, or move its"
                 " target.",
@@ -239,7 +238,9 @@ def _prepare_chain(
         return False
     if update.is_separate:
         return False
-    return _release_unwritten(settings, update, may_have_left=update.has_new_relations)
+    # Chains leave their bodies while limbs that carry them are faded out.
+    may_have_left = update.has_new_relations or body_of(owner_of(settings)) is not None
+    return _release_unwritten(settings, update, may_have_left=may_have_left)
 
 
 def live_specs(armature_object: bpy.types.Object, update: Update) -> Specs:

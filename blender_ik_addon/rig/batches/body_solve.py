@@ -39,13 +39,14 @@ class BodySolve(FrameSolve):
         """Compile bodies that have the same key."""
         super().__init__(driven)
         bodies = [body for body in driven if isinstance(body, BodyPlan)]
-        pulls = [[spec.body.pull for spec in body.specs if spec.body] for body in bodies]
-        self._pulls = np.array(pulls)
-        self._shares = np.array([[spec.influence for spec in body.specs] for body in bodies])
+        self._pulls = np.array([body.pulls for body in bodies])
+        self._shares = np.array([body.shares for body in bodies])
+        self._hangs_on_faded = np.array([body.carrier_shares for body in bodies]) < 1.0
         above = [body.above_floor for body in bodies if body.above_floor is not None]
         points = np.array([one.points for one in above])
         self._above = AboveFloor(above[0].rows, points) if above else None
         parents, limbs = bodies[0].hanging.parents, [body.limbs for body in bodies]
+        self._all_limbs = bodies[0].limbs
         self._limbs = [
             LimbSolve(alike, bodies[0].poled_chains) for alike in group_limbs(limbs, parents)
         ]
@@ -90,7 +91,31 @@ class BodySolve(FrameSolve):
             pulling = _without(posing.take(rows), is_released[rows])
             faded = self._fade(some, pulling, alone)
             result = result.put(rows, self._give_way(some, faded, alone))
-        return posing.start, result
+        return posing.start, self._follow_faded(inputs, posing, result)
+
+    def _follow_faded(
+        self, inputs: PlacedInputs, posing: Posing, result: SolvedPoses
+    ) -> SolvedPoses:
+        """Return bodies with limbs that hang on faded limbs solved once more, on the faded pose.
+
+        So toes follow their target wherever the leg is, as they do without a body.
+        """
+        rows = np.flatnonzero(self._hangs_on_faded[inputs.rows].any(axis=1))
+        if not rows.size:
+            return result
+        some, before, posing = inputs.take(rows), result.take(rows), posing.take(rows)
+        chosen = self._hangs_on_faded[some.rows]
+        written = self._write(some, posing.frames, before.poses).poses
+        after = self._reach(some, posing, written, chosen, before)
+        poses, hangs = before.poses, np.zeros(before.poses.scale.shape, dtype=np.bool_)
+        for limb in self._all_limbs:
+            hangs[:, limb.rows] = chosen[:, limb.chains].any(axis=1)[:, None, None]
+        rotations = np.where(hangs[..., None], after.poses.rotations, poses.rotations)
+        scale, slides = np.where(hangs, after.poses.scale, poses.scale), poses.slides
+        if slides is not None and after.poses.slides is not None:
+            slides = np.where(hangs[..., 0], after.poses.slides, slides)
+        poses = posing.frames.rooted(poses.joints[:, 0]).posed(rotations, scale, slides)
+        return result.put(rows, replace(after, poses=poses))
 
     def _reach(
         self,

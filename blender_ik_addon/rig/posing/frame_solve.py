@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,17 @@ from .eased_poses import Eased, step_poses
 from .free_solving import Posing, SolvedPoses, free_chains_for_core, solve_freely
 from .jointed_solving import AGREES, chains_for_core, solve_with_joints, turn_tips
 from .solved import PlacedInputs, Solved, find_statuses
+
+
+class WrittenPoses(NamedTuple):
+    """Poses of b chains or trees of k bones after influence and locks; fields as in ``Solved``."""
+
+    poses: ChainPoses
+    channels: Array
+    whole: Array
+    is_held_by_lock: Flags
+    scale: Array | None
+    location: Array | None
 
 
 class FrameSolve:
@@ -265,7 +277,40 @@ class FrameSolve:
         self, inputs: PlacedInputs, frames: ChainFrames, solved: SolvedPoses
     ) -> Solved:
         """Return the result after influence and locks, measured on the written pose."""
-        settings, rows, poses = self.settings, inputs.rows, solved.poses
+        settings, rows = self.settings, inputs.rows
+        written = self._write(inputs, frames, solved.poses)
+        poses, world = written.poses, inputs.places.to_world
+        ends = points_in_base(inputs.places.from_world, inputs.targets[:, :, :3, 3])
+        gaps = (poses.joints[:, frames.hanging.count :] - ends) @ world.swapaxes(-1, -2)
+        residuals = np.where(inputs.is_followed, np.linalg.norm(gaps, axis=2), 0.0)
+        # Without the error that float32 matrices of parents leave of a solve that has arrived.
+        errors = residuals - LENGTH_ROUNDING * frames.lengths(poses, world)
+        has_arrived, solutions = errors <= settings.tolerance[rows], solved.solutions
+        # The pose may differ from the solved one where bones change their shape as they turn.
+        codes = find_statuses(
+            solutions.status_code.reshape(residuals.shape),
+            has_arrived,
+            settings.shares[rows] < 1.0,
+            np.ones_like(has_arrived),
+        )
+        return Solved(
+            channels=written.channels,
+            whole=written.whole,
+            is_held_by_lock=written.is_held_by_lock,
+            residuals=residuals,
+            iterations=solutions.iterations,
+            status_codes=codes,
+            tip_gaps=solved.tip_gaps.reshape(residuals.shape),
+            forces=solutions.forces,
+            holds=solutions.holds,
+            slide_holds=solutions.slide_holds,
+            scale=written.scale,
+            location=written.location,
+        )
+
+    def _write(self, inputs: PlacedInputs, frames: ChainFrames, poses: ChainPoses) -> WrittenPoses:
+        """Return what is written of solved poses: after influence and locks."""
+        settings, rows = self.settings, inputs.rows
         local = rotation.quaternion_from_matrix(poses.rotations)
         near, influence = settings.near(rows, inputs.present), settings.influence[rows]
         channels, is_held, is_moved = settings.finished(rows, local, near)
@@ -286,34 +331,7 @@ class FrameSolve:
             matrices = rotation.matrix_from_quaternion(settings.local_of(channels[moved]))
             some = [None if values is None else values[moved] for values in (scale, slides)]
             poses = poses.put(moved, frames.take(moved).posed(matrices, *some))
-        world = inputs.places.to_world
-        ends = points_in_base(inputs.places.from_world, inputs.targets[:, :, :3, 3])
-        gaps = (poses.joints[:, frames.hanging.count :] - ends) @ world.swapaxes(-1, -2)
-        residuals = np.where(inputs.is_followed, np.linalg.norm(gaps, axis=2), 0.0)
-        # Without the error that float32 matrices of parents leave of a solve that has arrived.
-        errors = residuals - LENGTH_ROUNDING * frames.lengths(poses, world)
-        has_arrived, solutions = errors <= settings.tolerance[rows], solved.solutions
-        # The pose may differ from the solved one where bones change their shape as they turn.
-        codes = find_statuses(
-            solutions.status_code.reshape(residuals.shape),
-            has_arrived,
-            settings.shares[rows] < 1.0,
-            np.ones_like(has_arrived),
-        )
-        return Solved(
-            channels=channels,
-            whole=local,
-            is_held_by_lock=is_held,
-            residuals=residuals,
-            iterations=solutions.iterations,
-            status_codes=codes,
-            tip_gaps=solved.tip_gaps.reshape(residuals.shape),
-            forces=solutions.forces,
-            holds=solutions.holds,
-            slide_holds=solutions.slide_holds,
-            scale=scale,
-            location=location,
-        )
+        return WrittenPoses(poses, channels, local, is_held, scale, location)
 
 
 def _grow(posing: Posing, stretch: ChainStretch) -> Posing:

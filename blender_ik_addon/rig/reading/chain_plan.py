@@ -98,6 +98,13 @@ class ChainPlan:
             one, two = self.by_itself.written, other.by_itself.written
         return [bone for bone in one.tolist() if bone in two]
 
+    def carries(self, other: ChainPlan) -> bool:
+        """Return whether another chain of its body hangs on its limb; the hips carry no limbs."""
+        own = set(self.limb.tolist())
+        if self.body_root in own or self.body_root < 0 or not own.isdisjoint(other.limb.tolist()):
+            return False
+        return not own.isdisjoint(self.skeleton.ancestors(other.root))
+
     @property
     def turns_beyond(self) -> bool:
         """Whether the tip that takes the target's rotation comes after the effector."""

@@ -185,6 +185,11 @@ class BodyGoal:
     pull: float = 1.0
     floor: Anchor | None = None
 
+    @property
+    def order(self) -> int:
+        """Its place among the targets of the body: 0 if pinned, otherwise its priority."""
+        return 0 if self.is_pinned else self.priority
+
 
 @dataclass(frozen=True, slots=True)
 class ChainSpec:

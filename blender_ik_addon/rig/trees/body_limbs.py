@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...core.algebra.arithmetic import Flags, Indices
+from ...core.algebra.arithmetic import Array, Flags, Indices
 from ..planning.live_chain import LiveChain
 from .driven import Driven
 from .shared_bones import group_by_bones
@@ -93,6 +93,23 @@ def find_carried(limbs: Sequence[BodyLimb], parents: Sequence[int]) -> Flags:
             if not above.isdisjoint(other.rows.tolist()):
                 carries[np.ix_(other.chains, limb.chains)] = True
     return carries
+
+
+def least_of_carriers(
+    limbs: Sequence[BodyLimb], parents: Sequence[int], values: Array, priorities: Sequence[int]
+) -> Array:
+    """Return the least value of the chains that carry each chain, shape (E,); 1 without any.
+
+    The chain of the hips does not count, because it moves all others. A chain does not fade with a
+    chain that comes after it: an arm pulls a spine that has faded out.
+    """
+    carries, order = find_carried(limbs, parents), np.array(priorities)
+    for limb in limbs:
+        if limb.above < 0:
+            carries[list(limb.chains)] = False
+    carries &= order[:, None] <= order
+    least: Array = np.where(carries, values[:, None], 1.0).min(axis=0)
+    return least
 
 
 def group_limbs(

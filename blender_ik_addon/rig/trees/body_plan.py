@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...core.algebra.arithmetic import Array
 from ..planning.slide import ChainSlide
 from .body_floor import AboveFloor
 from .body_limbs import BodyLimb
@@ -20,11 +21,20 @@ class BodyPlan(Driven):
         floating: How the root moves.
         limbs: Limbs that are solved by themselves first.
         above_floor: Points that stay above the floor; None without a floor.
+        influence: As of other trees, but chains that pass the bone count with ``shares``.
+        carrier_shares: Least influences of the limbs that carry the chains, shape (E,).
+        shares: Influences of the chains on the bones that carry them, shape (E,): as
+            ``carrier_shares`` if these are less than their own.
+        pulls: Shares of the way that the body covers for the chains: the least of their own and
+            those of the limbs that carry them, shape (E,).
     """
 
     floating: Floating
     limbs: tuple[BodyLimb, ...]
     above_floor: AboveFloor | None
+    carrier_shares: Array
+    shares: Array
+    pulls: Array
 
     @cached_property
     def slide(self) -> ChainSlide | None:

@@ -143,7 +143,7 @@ class Driven:
         goals = [spec.body for spec in self.specs]
         if not self.hanging.floats:
             return None
-        return tuple(0 if goal.is_pinned else goal.priority for goal in goals if goal is not None)
+        return tuple(goal.order for goal in goals if goal is not None)
 
     @cached_property
     def poled_chains(self) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from ..reading.bone_joints import NOT_TURNED, BoneJoints, free_joints
 from ..reading.channels import Pose
 from ..reading.spec import StartFrom
 from .body_floor import AboveFloor
-from .body_limbs import body_limbs
+from .body_limbs import body_limbs, least_of_carriers
 from .body_plan import BodyPlan
 from .driven import Driven
 from .floating import Floating
@@ -93,11 +93,25 @@ def _as_body(driven: Driven, pose: Pose, of_bones: BoneJoints | None) -> BodyPla
     if driven.specs[0].floor is not None:
         above_floor = AboveFloor.of(chains, bones[: hanging.count], hanging.carriers, driven.ends)
     unite = partial(unite_chains, pose=pose, of_bones=of_bones)
+    limbs = body_limbs(chains, bones, hanging.parents, unite)
+    own = np.array([spec.influence for spec in driven.specs])
+    pulls = np.array([spec.body.pull for spec in driven.specs if spec.body])
+    least = partial(least_of_carriers, limbs, hanging.parents, priorities=driven.priorities or ())
+    carrier_shares = least(own)
+    shares, influence = np.minimum(own, carrier_shares), np.zeros(len(bones))
+    for limb in limbs:
+        influence[limb.rows] = limb.driven.influence
+    for rows, share in zip(map(list, hanging.rows), shares, strict=True):
+        influence[rows] = np.maximum(influence[rows], share)
     return BodyPlan(
-        **{field.name: getattr(driven, field.name) for field in fields(driven)},
+        **{field.name: getattr(driven, field.name) for field in fields(driven)}
+        | {"influence": influence},
         floating=Floating.of(chains, bones, pose),
-        limbs=body_limbs(chains, bones, hanging.parents, unite),
+        limbs=limbs,
         above_floor=above_floor,
+        carrier_shares=carrier_shares,
+        shares=shares,
+        pulls=np.minimum(pulls, least(pulls)),
     )
 
 
