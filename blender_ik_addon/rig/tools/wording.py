@@ -109,8 +109,7 @@ def _failure_in_words(outcome: Outcome, gap: str) -> Message:
         return Message("Held back by locked joints, {gap} left", gap=gap)
     is_bare = options.solver in (Solver.FABRIK, Solver.CCD) and not options.use_finish
     if status is Status.LIMITED and outcome.held_by:
-        template = "Held back by the limits of {held_by}, {gap} left"
-        text = Message(template, held_by=listed(outcome.held_by), gap=gap)
+        text = _limited_in_words(outcome, gap)
         if not is_bare:
             return text
         return joined(". ", (text, Message("Finish with Newton may find a nearer pose")))
@@ -133,6 +132,15 @@ def _failure_in_words(outcome: Outcome, gap: str) -> Message:
             )
         return Message(template, gap=gap, iterations=_iterations(outcome))
     return Message("Stopped {gap} short: no nearer pose was found", gap=gap)
+
+
+def _limited_in_words(outcome: Outcome, gap: str) -> Message:
+    """Return which limits hold a chain back, after the other chains of its body that do."""
+    held_by, others = listed(outcome.held_by), outcome.outweighed_by
+    if outcome.gives_way and others:
+        template = "Outweighed by {others}, and held back by the limits of {held_by}: {gap} off"
+        return Message(template, others=listed(others), held_by=held_by, gap=gap)
+    return Message("Held back by the limits of {held_by}, {gap} left", held_by=held_by, gap=gap)
 
 
 def _pinned_in_words(outcome: Outcome, gap: str) -> Message:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from mathutils import Euler, Matrix, Vector
 
-from tests.blender.body.human_bodies import AWAY, FEET, HIPS, farthest, move
+from tests.blender.body.human_bodies import AWAY, FEET, HIPS, farthest, make_body, move
 from tests.blender.body.human_bodies import places as places_of
 from tests.blender.setups import rigs
+from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press, refusal, select_bones
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
@@ -161,6 +162,15 @@ def test_what_does_not_arrive_names_what_holds_it_pins_first(body):
         chains[name].use_pin, chains[name].priority = False, 1
     rigs.mute_all_but(body, "Arm.L", "Arm.R", "Leg.L", "Leg.R")
     assert re.match(r"Held back by Arm\.R \(pinned\)(, Leg\.[LR])*: ", status(body))
+
+
+def test_a_limit_is_not_blamed_alone_where_another_arm_holds_the_body(rigify):
+    body = opened(make_body, use_limits=True)
+    move(body, "Arm Target.L", (0.6, -0.5, 0.5))
+    start = "Outweighed by Arm.R, and held back by the limits of forearm.L X: "
+    assert status(body).startswith(start)
+    rigs.change(body.chain_ik.chains["Arm.R"], priority=4)
+    assert status(body).startswith("Reached")
 
 
 def test_a_spine_without_a_neck_leaves_hands_where_the_body_has_brought_them(body):
