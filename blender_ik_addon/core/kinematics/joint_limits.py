@@ -21,6 +21,8 @@ from .swing_twist import SwingTwist, SwingTwistRange
 MIN_WIDE_END = 2.6
 HINGES = {JointKind.HINGE_X: 0, JointKind.HINGE_Y: 1, JointKind.HINGE_Z: 2}
 ELBOWS = {JointKind.ELBOW_X: 0, JointKind.ELBOW_Z: 2}
+# Joints that bend about one axis across their bones: the bone before carries the plane of the bend.
+BENDING_AXES = {**ELBOWS, JointKind.HINGE_X: 0, JointKind.HINGE_Z: 2}
 # Whether kinds leave the axes X, Y and Z free; the others are locked.
 FREE = {
     JointKind.BALL: (True, True, True),

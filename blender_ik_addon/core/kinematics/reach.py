@@ -22,7 +22,7 @@ from ..algebra.nested import Rows
 from ..algebra.vectors import MIN_LENGTH, Vector, add, choose, norm, scale, subtract
 from ..model.joints import JointKind
 from .compiled_joints import CompiledJoints
-from .joint_limits import ELBOWS, HINGES, clamp_rotations, lock_axes
+from .joint_limits import BENDING_AXES, ELBOWS, clamp_rotations, lock_axes
 from .swing_twist import clamp_angle, find_middle
 
 # A dead zone smaller than this share of the chain's length is rounding: segments of equal length.
@@ -33,8 +33,6 @@ MAX_SOFT_SHARE = 0.5
 OFF_TWIST_AXIS = 1e-6
 # Share of its length that a pair cannot reach; less is rounding.
 MIN_LACK = 1e-12
-BEND_AXES = {kind: axis for kind, axis in {**HINGES, **ELBOWS}.items() if axis != 1}
-"""The kinds of joints between pairs, and the axes that they bend about."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ class LimitedReach(Rows):
     def lay_pairs(self, turn: Array, is_folded: Flags) -> Array:
         """Return turns (n, 4, B) with bent pairs stretched, or in flagged chains (B,) folded."""
         laid, pairs, low, high = turn.copy(), list(self.pairs), self.low.copy(), self.high.copy()
-        rows, axes = np.arange(len(pairs)), [BEND_AXES[kind] for kind in self.kinds]
+        rows, axes = np.arange(len(pairs)), [BENDING_AXES[kind] for kind in self.kinds]
         bend, is_laid = np.where(is_folded, *self.bends[::-1]), self.is_bent | is_folded
         low[rows, axes] = np.where(is_laid, bend, low[rows, axes])
         high[rows, axes] = np.where(is_laid, bend, high[rows, axes])
@@ -104,12 +102,14 @@ def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> 
     """
     pairs: list[int] = []
     for bone, kind in enumerate(joints.kinds[1:], 1):
-        if kind in BEND_AXES and bone - 1 not in pairs:
+        if kind in BENDING_AXES and bone - 1 not in pairs:
             pairs.append(bone)
     between = joints.take_bones(pairs)
-    rows, axes = np.arange(len(pairs)), [BEND_AXES[kind] for kind in between.kinds]
-    above = np.einsum("nijb,nib->njb", between.offsets, heads[pairs])
-    below = np.concatenate((heads[1:], ends))[pairs]
+    rows, axes = np.arange(len(pairs)), [BENDING_AXES[kind] for kind in between.kinds]
+    # Segments before and after each joint but the first, in its axes at zero.
+    before = np.einsum("nijb,nib->njb", joints.offsets[1:], heads[1:])
+    after, joined = np.concatenate((heads[1:], ends))[1:], [bone - 1 for bone in pairs]
+    above, below = before[joined], after[joined]
     axis = np.eye(3)[axes][..., None]
     # The product of the segments at a bend is along + cosine cos(bend) + sine sin(bend).
     cosine = arrays.dot(arrays.reject(above, axis), below)
@@ -137,7 +137,7 @@ def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> 
     return LimitedReach(
         lack,
         nearest,
-        np.maximum(nearest, _bound_distance(joints, heads, ends)),
+        np.maximum(nearest, _bound_distance(joints, before, after)),
         tuple(pairs),
         between.kinds,
         between.low,
@@ -147,25 +147,23 @@ def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> 
     )
 
 
-def _bound_distance(joints: CompiledJoints, heads: Array, ends: Array) -> Array:
+def _bound_distance(joints: CompiledJoints, before: Array, after: Array) -> Array:
     """Return distances (B,): no pose brings the effectors of chains nearer to their roots.
 
     Source: Schur's comparison theorem (O'Rourke, "An extension of Cauchy's arm lemma", 2000): if no
     bend is greater than that of a convex arc of the same segments, the ends are no nearer.
     """
-    if len(heads) == 1:
-        return np.zeros(heads.shape[-1])
-    above = np.einsum("nijb,nib->njb", joints.offsets[1:], heads[1:])
-    below = np.concatenate((heads[2:], ends))
+    if not len(before):
+        return np.zeros(before.shape[-1])
     locked = map(lock_axes, joints.kinds[1:], joints.low[1:], joints.high[1:])
     low, high = np.array(list(locked))[:, :, ::2].swapaxes(0, 1)
     sines = np.sin(0.5 * np.minimum(np.maximum(-low, high), np.pi))
     # Ranges with zero are ellipses about it. Others lie in a rectangle.
     is_round = ((low <= 0.0) & (high >= 0.0)).all(axis=1)
     sine = np.where(is_round, sines.max(axis=1), np.minimum(arrays.norm(sines), 1.0))
-    leans = (np.arctan2(np.hypot(v[:, 0], v[:, 2]), v[:, 1]) for v in (above, below))
+    leans = (np.arctan2(np.hypot(v[:, 0], v[:, 2]), v[:, 1]) for v in (before, after))
     bends = np.cumsum(2.0 * np.arcsin(sine) + sum(leans), axis=0)
-    lengths = np.concatenate((arrays.norm(heads[1:2]), arrays.norm(below)))
+    lengths = np.concatenate((arrays.norm(before[:1]), arrays.norm(after)))
     along = lengths[0] + (lengths[1:] * np.cos(bends)).sum(axis=0)
     across = (lengths[1:] * np.sin(bends)).sum(axis=0)
     is_known = joints.are_rigid & ~joints.has_slides & (bends <= np.pi).all(axis=0)

@@ -25,19 +25,11 @@ from ..model.joints import JointKind, Joints, free_joints
 from . import bend_plane, reach
 from .bend_plane import Base
 from .compiled_joints import CompiledJoints
-from .joint_limits import HINGES
+from .joint_limits import BENDING_AXES, HINGES
 
 # Lengths that differ by less than this share of the chain's length count as equal: bones are stored
 # in float32, which makes equal ones differ by some 1e-7. Only NEWTON's start pose depends on it.
 MAX_EVEN_DIFFERENCE = 1e-6
-# Joints about one axis across their bones, with the number of that axis: a first bone carries the
-# plane that the next one bends in.
-BENDING_AXES = {
-    JointKind.ELBOW_X: 0,
-    JointKind.HINGE_X: 0,
-    JointKind.ELBOW_Z: 2,
-    JointKind.HINGE_Z: 2,
-}
 # Share of the reach: a tip that is nearer to the axis of its base is on it, up to float32 storage.
 # Ten times larger, arms that hang down a little off their axis would not turn to their targets.
 MAX_ON_AXIS = 1e-5
