@@ -21,7 +21,7 @@ from ..model.topology import Topology
 from .aims import Aims
 from .compiled_joints import AXIS_LOCKING, CompiledJoints, compile_joints
 from .posed import Posed, State, accumulate, move_by_turns
-from .reach import LimitedReach, compile_limited_reach, measure_reach
+from .reach import LimitedReach, bound_least_reach, compile_limited_reach, measure_reach
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,15 @@ class KinematicTree(Rows):
         """The reach plus the greatest lengths that slides add, shape (B,)."""
         room = self.slide_room
         return self.reach if room is None else self.reach + room.sum(axis=0)
+
+    @cached_property
+    def least_reach(self) -> Array:
+        """No pose brings the effectors of chains nearer to their roots; 0 for trees, shape (B,)."""
+        if self.limited is None:
+            return np.zeros_like(self.reach)
+        bound = bound_least_reach(self.joints, self.heads, self.ends)
+        least: Array = np.maximum(bound, self.limited.nearest)
+        return least
 
     @property
     def can_swivel(self) -> bool:

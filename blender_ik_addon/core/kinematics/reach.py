@@ -43,7 +43,6 @@ class LimitedReach(Rows):
         lack: By how much less they reach than their lengths would, at least, shape (B,). Chains of
             one pair lack no more.
         nearest: Least distance of chains of one pair whose ends it keeps apart, else 0, shape (B,).
-        least: No pose comes nearer, shape (B,).
         pairs: Bones that joints about one axis join to the bones before them.
         kinds: Kinds of these joints.
         low: Their smallest turns, shape (pairs, 3, B).
@@ -55,7 +54,6 @@ class LimitedReach(Rows):
 
     lack: Array
     nearest: Array
-    least: Array
     pairs: tuple[int, ...]
     kinds: tuple[JointKind, ...]
     low: Array
@@ -100,22 +98,23 @@ def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> 
 
     Source: derived for this project; tested in tests/core/solving/limits/test_bent_limbs.py.
     """
-    pairs: list[int] = []
+    rows, pairs = heads.shape[-1], list[int]()
     for bone, kind in enumerate(joints.kinds[1:], 1):
         if kind in BENDING_AXES and bone - 1 not in pairs:
             pairs.append(bone)
-    between = joints.take_bones(pairs)
-    rows, axes = np.arange(len(pairs)), [BENDING_AXES[kind] for kind in between.kinds]
-    # Segments before and after each joint but the first, in its axes at zero.
-    before = np.einsum("nijb,nib->njb", joints.offsets[1:], heads[1:])
-    after, joined = np.concatenate((heads[1:], ends))[1:], [bone - 1 for bone in pairs]
-    above, below = before[joined], after[joined]
+    kinds = tuple(joints.kinds[bone] for bone in pairs)
+    ranges = joints.low[pairs], joints.high[pairs]
+    if not pairs:
+        none = np.zeros((2, 0, rows)), np.zeros((0, rows), dtype=np.bool_)
+        return LimitedReach(np.zeros(rows), np.zeros(rows), (), (), *ranges, *none)
+    joined, axes = [bone - 1 for bone in pairs], [BENDING_AXES[kind] for kind in kinds]
+    above, below = (part[joined] for part in _find_segments(joints, heads, ends))
     axis = np.eye(3)[axes][..., None]
     # The product of the segments at a bend is along + cosine cos(bend) + sine sin(bend).
     cosine = arrays.dot(arrays.reject(above, axis), below)
     sine = arrays.dot(above, arrays.cross(np.broadcast_to(axis, below.shape), below))
     along = arrays.dot(above, axis) * arrays.dot(below, axis)
-    low, high = between.low[rows, axes], between.high[rows, axes]
+    low, high = (end[np.arange(len(pairs)), axes] for end in ranges)
     middle = find_middle(ARRAYS, low, high)
     lengths = arrays.norm(above), arrays.norm(below)
     bends, spans = [], []
@@ -127,32 +126,31 @@ def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> 
         bends.append(bend)
         spans.append(np.sqrt(np.maximum(square, 0.0)))
     whole = sum(lengths)
-    is_elbow = np.array([kind in ELBOWS for kind in between.kinds], dtype=np.bool_)[:, None]
+    is_elbow = np.array([kind in ELBOWS for kind in kinds])[:, None]
     is_twisted = is_elbow & (np.hypot(below[:, 0], below[:, 2]) > OFF_TWIST_AXIS * lengths[1])
     is_known = joints.are_rigid & ~joints.has_slides & ~is_twisted
     is_bent = is_known & (whole - spans[0] > MIN_LACK * whole)
     lack = np.where(is_bent, whole - spans[0], 0.0).sum(axis=0)
     is_apart = is_known & (spans[1] > MIN_DEAD_ZONE * whole) & (len(heads) == 2)
     nearest = np.where(is_apart, spans[1], 0.0).sum(axis=0)
-    return LimitedReach(
-        lack,
-        nearest,
-        np.maximum(nearest, _bound_distance(joints, before, after)),
-        tuple(pairs),
-        between.kinds,
-        between.low,
-        between.high,
-        np.array(bends),
-        is_bent,
-    )
+    return LimitedReach(lack, nearest, tuple(pairs), kinds, *ranges, np.array(bends), is_bent)
 
 
-def _bound_distance(joints: CompiledJoints, before: Array, after: Array) -> Array:
+def _find_segments(joints: CompiledJoints, heads: Array, ends: Array) -> tuple[Array, Array]:
+    """Return the segments before and after each joint but the first, in its axes at zero."""
+    before = np.einsum("nijb,nib->njb", joints.offsets[1:], heads[1:])
+    return before, np.concatenate((heads[1:], ends))[1:]
+
+
+def bound_least_reach(joints: CompiledJoints, heads: Array, ends: Array) -> Array:
     """Return distances (B,): no pose brings the effectors of chains nearer to their roots.
+
+    Arguments are those of ``compile_limited_reach``.
 
     Source: Schur's comparison theorem (O'Rourke, "An extension of Cauchy's arm lemma", 2000): if no
     bend is greater than that of a convex arc of the same segments, the ends are no nearer.
     """
+    before, after = _find_segments(joints, heads, ends)
     if not len(before):
         return np.zeros(before.shape[-1])
     locked = map(lock_axes, joints.kinds[1:], joints.low[1:], joints.high[1:])

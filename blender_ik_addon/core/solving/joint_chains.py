@@ -287,11 +287,9 @@ def _make_run(
             np.zeros_like(is_drawn_in) if targets.shift is None else targets.shift[0] > 0.0
         )
         task, target = avoid_full_extension(task, target, energy, is_unlimited, is_softened, *ends)
-    distance, least_error = norm(target), np.zeros_like(tree.reach)
-    least_error = np.maximum(distance - targets.limited_reach[0], least_error)
-    if tree.limited is not None:
-        least_error = np.maximum(tree.limited.least - distance, least_error)
-    run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error)
+    distance = norm(target)
+    least_error = np.maximum(distance - targets.limited_reach[0], tree.least_reach - distance)
+    run = replace(run, target=task.target, tolerance=tolerance, least_error=least_error.clip(0.0))
     return run, target, task
 
 

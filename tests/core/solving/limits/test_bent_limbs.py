@@ -127,7 +127,7 @@ def test_no_pose_reaches_farther_or_nearer_than_pairs_of_bones_stretch_and_fold(
         distances = np.linalg.norm(sample_tips(tree)[0], axis=0)
         longest = tree.reach - tree.limited.lack
         assert (distances <= longest + ROUNDING * tree.reach).all()
-        assert (distances >= tree.limited.least - ROUNDING * tree.reach).all()
+        assert (distances >= tree.least_reach - ROUNDING * tree.reach).all()
         assert (tree.limited.lack > 0.0) == tree.limited.is_bent.any()
 
 
@@ -136,7 +136,7 @@ def test_no_pose_of_a_neck_comes_nearer_than_an_arc_of_its_greatest_bends():
     neck = make_rig([(K.BALL, ())] + [(K.BALL, ranges)] * bones)
     turns = np.exp(1j * np.radians(20.0) * np.arange(bones + 1))
     arc, tree = float(np.abs(turns.sum())), compile_chains(neck.chains(1)).tree
-    assert tree.limited.least * neck.length == pytest.approx(arc * tree.reach)
+    assert tree.least_reach * neck.length == pytest.approx(arc * tree.reach)
     planar = make_rig([(K.BALL, ())] + [(K.HINGE_X, ((0, 20),))] * bones)
     solution = aim(planar, np.array([[0.0, 0.5 * arc, 0.0]]), NEWTON)
     assert solution.residual[0] == pytest.approx(0.5 * arc, rel=1e-6)
