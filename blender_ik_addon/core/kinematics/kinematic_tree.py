@@ -40,7 +40,7 @@ class KinematicTree(Rows):
         slide_axes: Moves of heads by slides of one, in the posed axes of the parents, shape
             (n, 3, B); None if nothing slides. Only trees of one effector slide.
         slide_room: Greatest length that each slide adds to the chain, shape (n, B).
-        limited: How far and how near ranges let the effectors of chains come; None for trees.
+        limited: How far and how near ranges let pairs of bones come; None for all others.
         aims: Aims besides the effectors' positions; None for none.
     """
 
@@ -63,12 +63,15 @@ class KinematicTree(Rows):
 
     @cached_property
     def least_reach(self) -> Array:
-        """No pose brings the effectors of chains nearer to their roots; 0 for trees, shape (B,)."""
-        if self.limited is None:
-            return np.zeros_like(self.reach)
+        """No pose brings the effectors of chains nearer to their roots, shape (B,)."""
         bound = bound_least_reach(self.joints, self.heads, self.ends)
-        least: Array = np.maximum(bound, self.limited.nearest)
+        least: Array = bound if self.limited is None else np.maximum(bound, self.limited.nearest)
         return least
+
+    @property
+    def farthest(self) -> Array:
+        """The reach that ranges leave, as far as known, shape (B,)."""
+        return self.reach if self.limited is None else self.reach - self.limited.lack
 
     @property
     def can_swivel(self) -> bool:
@@ -225,7 +228,8 @@ def compile_tree(
     arms[children] = np.einsum("nijb,njb->nib", inverse[parents], heads[children] - heads[parents])
     ends = np.einsum("nijb,njb->nib", inverse[on], tips - heads[on])
     tree = replace(tree, heads=arms, ends=ends)
-    if len(ends) == 1 and not topology.unturned:
+    is_pair = topology.parents == (-1, 0) and topology.effector_bones == (1,)
+    if is_pair and not topology.unturned:
         tree = replace(tree, limited=compile_limited_reach(compiled, arms, ends))
     if joints.slide_low.any() or joints.slide_high.any():
         tree = replace(tree, slide_axes=chains_last(joints.slide_axes))

@@ -4,8 +4,8 @@ A knee straightens with the square root of the distance left to full reach: infi
 end, so it pops. The soft distance draws the target in, so that the knee never straightens
 completely. Solvers see only the softened target.
 
-Nor do limits let every knee straighten or fold. Two bones beside a joint about one axis are a pair:
-the distance of its ends depends on one angle, so its greatest and its least value are known.
+Nor do limits let every knee straighten or fold. The distance of the ends of two bones with a joint
+about one axis between them depends on one angle, so its greatest and its least value are known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..algebra import arrays
 from ..algebra.arithmetic import ARRAYS, Arithmetic, Array, Condition, Flags, Number
 from ..algebra.chains_first import chains_last
 from ..algebra.nested import Rows
-from ..algebra.vectors import MIN_LENGTH, Vector, add, choose, norm, scale, subtract
+from ..algebra.vectors import Vector, add, choose, norm, scale, subtract
 from ..model.joints import JointKind
 from .compiled_joints import CompiledJoints
 from .joint_limits import BENDING_AXES, ELBOWS, clamp_rotations, lock_axes
@@ -29,111 +29,81 @@ from .swing_twist import clamp_angle, find_middle
 MIN_DEAD_ZONE = 1e-9
 # Largest soft zone, as a share of the way from folded to stretched.
 MAX_SOFT_SHARE = 0.5
-# Share of its length by which a bone may lead away from its Y axis: a twist does not move its end.
+# Share of its length by which a bone may lead away from its Y axis, about which elbows twist it: so
+# much do rest axes in single precision. Ten times more, and ends are off by a millionth.
 OFF_TWIST_AXIS = 1e-6
-# Share of its length that a pair cannot reach; less is rounding.
+# Share of its length that a pair lacks; less is rounding. A million times more, and knees that
+# almost straighten would be straightened by NEWTON, which halves what is left at each step.
 MIN_LACK = 1e-12
 
 
 @dataclass(frozen=True)
 class LimitedReach(Rows):
-    """How far from their roots, and how near, ranges let the effectors of B chains come.
+    """How far from their roots, and how near, ranges let the ends of B pairs of bones come.
 
     Attributes:
-        lack: By how much less they reach than their lengths would, at least, shape (B,). Chains of
-            one pair lack no more.
-        nearest: Least distance of chains of one pair whose ends it keeps apart, else 0, shape (B,).
-        pairs: Bones that joints about one axis join to the bones before them.
-        kinds: Kinds of these joints.
-        low: Their smallest turns, shape (pairs, 3, B).
-        high: Their greatest turns, shape (pairs, 3, B).
-        bends: Their turns about the one axis where the ends of pairs are farthest apart, and where
-            they are nearest, shape (2, pairs, B).
-        is_bent: Which pairs cannot straighten, shape (pairs, B).
+        lack: By how much less they reach than their lengths, shape (B,).
+        nearest: Their least distance, 0 where they fold completely, shape (B,).
+        kind: Kind of the joint between the bones.
+        low: Its smallest turns, shape (3, B).
+        high: Its greatest turns, shape (3, B).
+        bends: Its turns about its axis in the pose that reaches farthest, and in the one that comes
+            nearest, shape (2, B).
     """
 
     lack: Array
     nearest: Array
-    pairs: tuple[int, ...]
-    kinds: tuple[JointKind, ...]
+    kind: JointKind
     low: Array
     high: Array
     bends: Array
-    is_bent: Flags
 
     def lay_pairs(self, turn: Array, is_folded: Flags) -> Array:
-        """Return turns (n, 4, B) with bent pairs stretched, or in flagged chains (B,) folded."""
-        laid, pairs, low, high = turn.copy(), list(self.pairs), self.low.copy(), self.high.copy()
-        rows, axes = np.arange(len(pairs)), [BENDING_AXES[kind] for kind in self.kinds]
-        bend, is_laid = np.where(is_folded, *self.bends[::-1]), self.is_bent | is_folded
-        low[rows, axes] = np.where(is_laid, bend, low[rows, axes])
-        high[rows, axes] = np.where(is_laid, bend, high[rows, axes])
-        inputs = (np.moveaxis(array, -1, 0) for array in (turn[pairs], low, high))
-        laid[pairs] = chains_last(clamp_rotations(self.kinds, *inputs))
+        """Return turns (2, 4, B) with pairs that lack reach stretched, and flagged ones folded."""
+        axis, is_laid = BENDING_AXES[self.kind], (self.lack > 0.0) | is_folded
+        low, high, bend = self.low.copy(), self.high.copy(), np.where(is_folded, *self.bends[::-1])
+        low[axis] = np.where(is_laid, bend, low[axis])
+        high[axis] = np.where(is_laid, bend, high[axis])
+        rows = (np.moveaxis(array[None], -1, 0) for array in (turn[1], low, high))
+        laid = turn.copy()
+        laid[1:] = chains_last(clamp_rotations((self.kind,), *rows))
         return laid
 
-    def find_ways(self, points: Array, line: Array, is_folded: Flags) -> Array:
-        """Return directions of segments between points (n + 1, 3, B), or of the pairs laid before.
 
-        They are unit vectors (n, 3, B); segments without length have that of the line (3, B).
-        """
-        segments = np.diff(points, axis=0)
-        for bone, is_bent in zip(self.pairs, self.is_bent, strict=True):
-            joined = points[bone + 1] - points[bone - 1], segments[bone - 1 : bone + 1]
-            segments[bone - 1 : bone + 1] = np.where(is_bent | is_folded, *joined)
-        lengths = arrays.norm(segments)[:, None]
-        ways: Array = np.where(
-            lengths > MIN_LENGTH, segments / np.maximum(lengths, MIN_LENGTH), line
-        )
-        return ways
-
-
-def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> LimitedReach:
-    """Return how far and how near the effectors of chains come.
+def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> LimitedReach | None:
+    """Return how far and how near the ends of pairs come; None if the joint bends about two axes.
 
     Args:
-        joints: The joints of their bones.
-        heads: Vectors from the heads of the parents, in posed axes of these, shape (n, 3, B).
+        joints: The joints of the two bones.
+        heads: Vectors from the heads of the parents, in posed axes of these, shape (2, 3, B).
         ends: The same from the heads of the last bones to the effectors, shape (1, 3, B).
 
     Source: derived for this project; tested in tests/core/solving/limits/test_bent_limbs.py.
     """
-    rows, pairs = heads.shape[-1], list[int]()
-    for bone, kind in enumerate(joints.kinds[1:], 1):
-        if kind in BENDING_AXES and bone - 1 not in pairs:
-            pairs.append(bone)
-    kinds = tuple(joints.kinds[bone] for bone in pairs)
-    ranges = joints.low[pairs], joints.high[pairs]
-    if not pairs:
-        none = np.zeros((2, 0, rows)), np.zeros((0, rows), dtype=np.bool_)
-        return LimitedReach(np.zeros(rows), np.zeros(rows), (), (), *ranges, *none)
-    joined, axes = [bone - 1 for bone in pairs], [BENDING_AXES[kind] for kind in kinds]
-    above, below = (part[joined] for part in _find_segments(joints, heads, ends))
-    axis = np.eye(3)[axes][..., None]
+    kind, low, high = joints.kinds[1], joints.low[1], joints.high[1]
+    if kind not in BENDING_AXES:
+        return None
+    axis, (above, below) = BENDING_AXES[kind], _find_segments(joints, heads, ends)
+    (above,), (below,), way = above, below, np.eye(3)[axis][:, None]
     # The product of the segments at a bend is along + cosine cos(bend) + sine sin(bend).
-    cosine = arrays.dot(arrays.reject(above, axis), below)
-    sine = arrays.dot(above, arrays.cross(np.broadcast_to(axis, below.shape), below))
-    along = arrays.dot(above, axis) * arrays.dot(below, axis)
-    low, high = (end[np.arange(len(pairs)), axes] for end in ranges)
-    middle = find_middle(ARRAYS, low, high)
-    lengths = arrays.norm(above), arrays.norm(below)
-    bends, spans = [], []
+    cosine = arrays.dot(arrays.reject(above, way), below)
+    sine = arrays.dot(above, arrays.cross(np.broadcast_to(way, below.shape), below))
+    along, lengths = above[axis] * below[axis], (arrays.norm(above), arrays.norm(below))
+    middle, bends, spans = find_middle(ARRAYS, low[axis], high[axis]), [], []
     for sign in (1.0, -1.0):
         straight = np.arctan2(sign * sine, sign * cosine)
-        bend = clamp_angle(ARRAYS, straight, low, high, middle)
+        bend = clamp_angle(ARRAYS, straight, low[axis], high[axis], middle)
         product = along + cosine * np.cos(bend) + sine * np.sin(bend)
         square = lengths[0] ** 2 + lengths[1] ** 2 + 2.0 * product
         bends.append(bend)
         spans.append(np.sqrt(np.maximum(square, 0.0)))
-    whole = sum(lengths)
-    is_elbow = np.array([kind in ELBOWS for kind in kinds])[:, None]
-    is_twisted = is_elbow & (np.hypot(below[:, 0], below[:, 2]) > OFF_TWIST_AXIS * lengths[1])
-    is_known = joints.are_rigid & ~joints.has_slides & ~is_twisted
-    is_bent = is_known & (whole - spans[0] > MIN_LACK * whole)
-    lack = np.where(is_bent, whole - spans[0], 0.0).sum(axis=0)
-    is_apart = is_known & (spans[1] > MIN_DEAD_ZONE * whole) & (len(heads) == 2)
-    nearest = np.where(is_apart, spans[1], 0.0).sum(axis=0)
-    return LimitedReach(lack, nearest, tuple(pairs), kinds, *ranges, np.array(bends), is_bent)
+    whole, least = lengths[0] + lengths[1], np.abs(lengths[0] - lengths[1])
+    is_twisted = np.hypot(below[0], below[2]) > OFF_TWIST_AXIS * lengths[1]
+    is_known = joints.are_rigid & ~joints.has_slides & ~(is_twisted & (kind in ELBOWS))
+    lack, room = whole - spans[0], spans[1] - least
+    lack = np.where(is_known & (lack > MIN_LACK * whole), lack, 0.0)
+    nearest = np.where(is_known & (room > MIN_LACK * whole), spans[1], 0.0)
+    return LimitedReach(lack, nearest, kind, low, high, np.array(bends))
 
 
 def _find_segments(joints: CompiledJoints, heads: Array, ends: Array) -> tuple[Array, Array]:

@@ -73,7 +73,6 @@ def name_outcome(
     is_moved = (short > 0.0) & (code != REACHED)
     is_at_moved = residual <= short + tolerance
     is_open = (code == ITERATIONS_USED_UP) | (code == LIMITED)
-    softened = m.where(is_too_far, EXTENDED, SOFTENED)
-    code = m.where(is_moved & is_open & is_at_moved, softened, code)
+    code = m.where(is_moved & is_open & is_at_moved, SOFTENED, code)
     is_stuck = is_moved & m.negate(is_at_moved) & (code == EXTENDED)
     return m.where(is_stuck, ITERATIONS_USED_UP, code)

@@ -3,7 +3,7 @@
 The least turns from a start pose bend a long chain unevenly, and find the side that hinges bend to
 slowly. A free chain keeps the shape of its start pose, or takes an arc. Its joints' turns, brought
 into their ranges, are near the solution, and often exact. A column that slews, and fixed bones
-before the first that bends, stay out of it: else they would lean, and others bend to the wrong
+before the first that bends, stay out of it, or they would lean, and others bend to the wrong
 side. From a start pose in one line with its target no turn leads nearer: runs are bent first.
 """
 
@@ -48,10 +48,9 @@ MAX_STRAIGHT_OFFSET = 0.02
 LINE_OFFSET, NUDGE_SHARE = 0.02, 0.1
 # Runs that are held at both ends bend as if these came nearer by this share of their distance.
 SHORTENING = 0.05
-# Rolls of a limb to its pole: each leaves a hundredth of the angle.
-MAX_ROLLS = 3
-# Iterations for the bent pose of runs of trees, which need not be exact.
-MAX_BEND_ITERATIONS = 20
+# Rolls of a limb to its pole: each leaves a hundredth of the angle. Iterations for the bent pose of
+# runs of trees, which need not be exact.
+MAX_ROLLS, MAX_BEND_ITERATIONS = 3, 20
 
 
 @dataclass(frozen=True)
@@ -153,7 +152,7 @@ def compile_starts(
         is_line = is_straight(start, stays_near=stays_near)
         if chain and tree.limited is not None:
             # A bend that no joint makes does not show to which side joints bend.
-            bent_by = tree.reach - tree.limited.lack - norm(posed.tips[0] - posed.heads[0])
+            bent_by = tree.farthest - norm(posed.tips[0] - posed.heads[0])
             is_line |= np.abs(bent_by) < 2.0 * MAX_STRAIGHT_OFFSET**2 * tree.reach
         if chain or is_line.any():
             starts.append(_compile_run(tree, run, start, turn, is_line))
@@ -207,8 +206,7 @@ def _may_be_straight(points: Array, lengths: Array) -> bool:
 def is_straight(start: StartPose, *, stays_near: bool) -> Any:
     """Return which start poses lie on one line, or bend to both sides and need not stay near.
 
-    Returns:
-        Flags of shape (B,), or one of one chain.
+    Flags have shape (B,), or one is returned for one chain.
     """
     return (start.off_chord if stays_near else start.bulge) < MAX_STRAIGHT_OFFSET * start.reach
 
@@ -264,15 +262,18 @@ def _slew(m: Arithmetic, base: Base | None, task: Task) -> tuple[Quaternion, Tas
 def lay_on_line(
     tree: KinematicTree, state: State, line: Array, is_folded: Flags, aims: Aims | None
 ) -> State:
-    """Return chains whose bones, or pairs, are stretched, or folded, and swing to lines (3, B).
+    """Return chains whose bones, or pairs that stretch or fold no farther, swing to lines (3, B).
 
-    Then they twist about the lines, as near to their aims as that leads: to the rotation of a tip
-    each bone by the same angle from its parent, to a pole as a whole.
+    Then they twist about these as near to their aims as that leads: to the rotation of a tip each
+    bone by the same angle from its parent, to a pole as a whole.
     """
-    assert tree.limited is not None
-    if (tree.limited.is_bent | is_folded).any():
-        state = tree.make_state(tree.limited.lay_pairs(state.turn, is_folded), state.slide)
-    ways = tree.limited.find_ways(state.posed.points, line, is_folded)
+    if (pair := tree.limited) is not None:
+        state = tree.make_state(pair.lay_pairs(state.turn, is_folded), state.slide)
+    segments = np.diff(state.posed.points, axis=0)
+    if pair is not None:
+        segments = np.where((pair.lack > 0.0) | is_folded, segments.sum(axis=0), segments)
+    lengths = norm(segments)[:, None]
+    ways = np.where(lengths > MIN_LENGTH, segments / np.maximum(lengths, MIN_LENGTH), line)
     straight = _move(tree, state, turns.between(ways, np.broadcast_to(line, ways.shape)))
     if aims is None:
         return straight

@@ -137,7 +137,7 @@ def compile_in_floats(
         bend_start, can_swivel = run.alone(row), tree.can_swivel
         ends = 0.0, chain.reach
         if (limited := tree.limited) is not None:
-            ends = float(limited.nearest[row]), chain.reach - float(limited.lack[row])
+            ends = float(limited.nearest[row]), float(tree.farthest[row])
         inputs = start, bones, state, bend_start, zero, tip_start, can_swivel, side
         result.append(FloatChain(*inputs, *ends))
     return tuple(result)
@@ -193,9 +193,10 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
     full_task, state, used, is_swept = task, chain.start_state, 0, options.solver in SWEPT
     distance = norm(FLOATS, task.target)
     is_too_far = distance >= reach * (1.0 - REACH_TOLERANCE)
-    has_lack = chain.farthest < reach * (1.0 - REACH_TOLERANCE)
-    if distance < chain.nearest or (has_lack and distance > chain.farthest):
-        # Arrays stretch and fold chains as far as ranges allow, and name what holds them back.
+    is_near = 0.0 < chain.nearest and distance <= chain.nearest * (1.0 + REACH_TOLERANCE)
+    is_far = chain.farthest < reach and distance >= chain.farthest * (1.0 - REACH_TOLERANCE)
+    if is_near or is_far:
+        # Arrays stretch and fold pairs as far as ranges allow, and name what holds them back.
         return _Trial(state, used, _Use.NOTHING)
     if distance > reach or (is_beyond and is_too_far):
         # A soft target that is out of reach is at full reach up to rounding.

@@ -59,7 +59,7 @@ class MeasuredTargets(NamedTuple):
 
     Attributes:
         soft: Targets after soft distances, shape (E, 3, B).
-        drawn_in: The same, drawn in to the reach, shape (E, 3, B).
+        drawn_in: The same, drawn in to the reach, or out to the least one, shape (E, 3, B).
         distance: From the roots of the effectors' paths to the soft targets, shape (E, B).
         min_reach: Least distance of effectors from their roots, shape (E, B).
         max_reach: Greatest distance that lengths allow, shape (E, B).
@@ -196,7 +196,8 @@ def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -
     offset = target - roots
     distance, drawn_in = norm(offset), target
     is_drawn_in, limited, nearest = np.zeros_like(is_too_far), most, np.zeros_like(most)
-    if tree.limited is not None:
+    # Springs settle, and bare sweeps end, where they are pulled to.
+    if tree.limited is not None and options.solver is not Solver.FORCE and options.use_finish:
         limited, nearest = most - tree.limited.lack, tree.limited.nearest[None]
     if chains.topology.floats:
         least, most = np.zeros_like(least), np.full_like(most, np.inf)
@@ -282,7 +283,7 @@ def _make_run(
     energy = chains.potential_energy if options.solver is Solver.FORCE else None
     if energy is not None:
         is_unlimited = tree.joints.is_unlimited
-        ends = np.where(is_unlimited, start.least, 0.0), targets.limited_reach[0]
+        ends = np.where(is_unlimited, start.least, 0.0), targets.max_reach[0]
         is_softened = (
             np.zeros_like(is_drawn_in) if targets.shift is None else targets.shift[0] > 0.0
         )

@@ -150,7 +150,7 @@ def _approach_again(
     """Return states of chains that have not arrived from another start, as ``_approach``.
 
     Chains stay as they are where no iterations are left for more. Those whose targets are beyond
-    their lengths do not arrive from there either.
+    their lengths or ranges do not arrive from there either.
     """
     is_open = run.is_open(state) & (used < run.iterations)
     is_too_far = run.least_error > run.accepted

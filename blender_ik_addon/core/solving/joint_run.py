@@ -100,7 +100,7 @@ class Run(Rows):
         target: Targets of the first rows of the output, shape (3 E, B).
         tolerance: Tolerance of the norm of all errors, shape (B,).
         iterations: Caps, shape (B,).
-        least_error: Lower bound of the error, by the lengths of the bones, shape (B,).
+        least_error: Lower bound of the error, by lengths and ranges of the bones, shape (B,).
         is_chain: Whether a single target is all there is; otherwise the weighted errors are
             minimised if not all targets can be met.
         aims: Poles and tip rotations to aim at, or None.
@@ -139,9 +139,9 @@ class Run(Rows):
     @property
     def is_extreme(self) -> Flags:
         """Which targets are as far, or as near, as ranges let chains come, shape (B,)."""
-        if not self.is_chain or self.tree.limited is None:
+        if not self.is_chain:
             return np.zeros(len(self.iterations), dtype=np.bool_)
-        farthest = (self.tree.reach - self.tree.limited.lack) * (1.0 - REACH_TOLERANCE)
+        farthest = self.tree.farthest * (1.0 - REACH_TOLERANCE)
         return self.is_folded | (norm(self.target[:3]) >= farthest)
 
     def find_errors(self, state: State) -> Array:
@@ -242,7 +242,7 @@ class Run(Rows):
             aims: The pole, or the goal rotation of the tip, that chains twist to, or None.
 
         Returns:
-            The states, and which are straight and twisted, shape (B,).
+            The states, and which lie on their lines and are twisted, shape (B,).
         """
         flags = flags & self.is_extreme
         if not flags.any():
@@ -251,7 +251,11 @@ class Run(Rows):
         straight = lay_on_line(self.tree, state, line, self.is_folded, aims)
         # Stiff joints share out a bend, and a twist, in another way.
         is_mobile = (self.tree.joints.mobility == 1.0).all(axis=(0, 1))
-        flags = flags & is_mobile & ~self.is_open(straight)
+        limited, tolerance = self.tree.limited, self.tolerance
+        if limited is not None:
+            is_bent = (limited.lack > 0.0) | self.is_folded
+            tolerance = np.where(is_bent, self.accepted, tolerance)
+        flags = flags & is_mobile & (self.find_errors(straight) <= tolerance)
         if aims is not None:
             # If limits stop a twist, others may go on where each joint turns by another angle.
             flags = flags & (np.abs(aims.find_twist(straight.posed, line)) <= AIM_TOLERANCE)
@@ -334,14 +338,14 @@ class Run(Rows):
             state = tree.clamp_state(aims.poles.face_poles(state.posed, state.turn))
         if aims.poles is None:
             state, is_straight = self.lay_on_line(state, ~is_straight, aims)
-        elif aims.tips is None and limited is not None and len(tree.heads) == 2:
-            # One pair that is bent rolls as a whole; longer chains share out their roll.
-            is_bent = limited.is_bent.any(axis=0) | self.is_folded
+        elif aims.tips is None and limited is not None:
+            # A pair that is bent rolls as a whole; longer chains share out their roll.
+            is_bent = (limited.lack > 0.0) | self.is_folded
             state, is_straight = self.lay_on_line(state, is_bent, aims)
         is_aimed = ~is_straight & is_off_target, ~is_straight
         state, used = self._turn_to_aims(aims, state, used, is_aimed)
         aimed, used = self.close(tree.restate(state), used)
-        aimed, _ = self.lay_on_line(aimed, ~is_straight)
+        aimed, _ = self.lay_on_line(aimed, self.find_errors(aimed) > self.tolerance)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
             return aimed, used
