@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from ...core.model.message import Message
 from ...properties.chain_lists import toes_of
 from ...properties.chains import ChainGroup, chain_key, is_idle, live_chains, owner_of
 from ...properties.choices import LABEL_CONTEXT
-from ...properties.records import chain_spec, existing_controls
+from ...properties.records import chain_spec, existing_controls, target_and_pole
 from ...rig.controls.control_spaces import anchor_exists
 from ...rig.keying.baking import is_animated, is_driven
 from ...rig.keying.keys import Channel, curves_of
@@ -24,6 +24,7 @@ from ...rig.keying.unplayed_keys import check_curves, check_unstretched
 from ...rig.keying.written_channels import written_channels
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor
+from ...rig.reading.world import uids_in
 from ...rig.tools.fk_ik import (
     anchor_channels,
     controls_off_goals,
@@ -109,7 +110,7 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         active = selection.chain(context)
         leading = active if active in chains else chains[0]
         to_ik = is_idle(leading) if self.to == "TOGGLE" else self.to == "IK"
-        side, others = "IK" if to_ik else "FK", _find_off_side(chains, to_ik=to_ik)
+        side, others = "IK" if to_ik else "FK", _find_off_side(chains, scene, to_ik=to_ik)
         if skipped := ", ".join(chain.name for chain in chains if chain not in others):
             self.tell("{skipped}: {side} already, so skipped", skipped=skipped, side=side)
         if not others:
@@ -145,13 +146,29 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         return {"FINISHED"}
 
 
-def _find_off_side(chains: Sequence[ChainGroup], *, to_ik: bool) -> list[ChainGroup]:
-    """Return the chains on the other side; if there are none, their toes, or chains in between."""
-    toes = [toe for chain in chains for toe in toes_of(chain)]
+def _find_off_side(
+    chains: Sequence[ChainGroup], scene: bpy.types.Scene, *, to_ik: bool
+) -> list[ChainGroup]:
+    """Return the chains on the other side; if there are none, their toes, or chains in between.
+
+    Live chains without their target or pole are not in IK: the refusal says what is missing.
+    """
+    toes, present = [toe for chain in chains for toe in toes_of(chain)], uids_in(scene)
     for candidates in (chains, toes):
-        if others := [chain for chain in candidates if is_idle(chain) == to_ik]:
+        if others := [
+            chain
+            for chain in candidates
+            if is_idle(chain) == to_ik or (to_ik and _lacks_control(chain, present))
+        ]:
             return others
     return [chain for chain in chains if to_ik and chain.influence < 1.0]
+
+
+def _lacks_control(settings: ChainGroup, present: Container[int]) -> bool:
+    """Return whether a chain has no target, or its target or pole is not among session uids."""
+    target, pole = target_and_pole(settings)
+    followed = [target, pole if settings.pole_mode == "TARGET" else None]
+    return target is None or any(one and one.object.session_uid not in present for one in followed)
 
 
 def _check(settings: ChainGroup, scene: bpy.types.Scene, *, to_ik: bool) -> None:
