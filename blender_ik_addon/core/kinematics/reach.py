@@ -35,6 +35,9 @@ OFF_TWIST_AXIS = 1e-6
 # Share of its length that a pair lacks; less is rounding. A million times more, and knees that
 # almost straighten would be straightened by NEWTON, which halves what is left at each step.
 MIN_LACK = 1e-12
+# A target nearer to full reach than this share of it is at full reach: chains that grow to their
+# targets are as long as the way up to rounding, which must not decide how straight they are.
+REACH_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -154,7 +157,8 @@ def check_reach(
 ) -> tuple[Condition, Condition]:
     """Tell whether targets are too far, and whether they are too near."""
     is_too_near = (distance <= least) & (least > 0.0)
-    return distance >= reach, is_too_near & m.negate(distance >= reach)
+    is_too_far = distance >= reach * (1.0 - REACH_TOLERANCE)
+    return is_too_far, is_too_near & m.negate(is_too_far)
 
 
 def is_soft(soft_distance: float | Array) -> bool:

@@ -21,8 +21,6 @@ from .start_pose import StartPose
 
 # A tolerance below this share of the chain's length is finer than rounding: no solve would end.
 FINEST_TOLERANCE = 1e-14
-# A target nearer to full reach than this share of it counts as drawn in to the reach.
-REACH_TOLERANCE = 1e-12
 
 
 # Not frozen, which would double its construction time: a solve of two bones takes microseconds.

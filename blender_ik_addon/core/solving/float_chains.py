@@ -23,11 +23,10 @@ from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
-from ..kinematics.reach import measure_reach, soften_target
+from ..kinematics.reach import REACH_TOLERANCE, measure_reach, soften_target
 from ..kinematics.start_pose import StartPose, faces_by_bone
 from ..kinematics.task import (
     FINEST_TOLERANCE,
-    REACH_TOLERANCE,
     Task,
     make_float_tasks,
     relate_to_root,

@@ -17,10 +17,9 @@ from ..equilibrium.settling import avoid_full_extension
 from ..kinematics.aims import Aims, Poles, Tips
 from ..kinematics.kinematic_tree import KinematicTree, measure_paths
 from ..kinematics.posed import Posed, State
-from ..kinematics.reach import is_soft, measure_reach, soften_target
+from ..kinematics.reach import REACH_TOLERANCE, is_soft, measure_reach, soften_target
 from ..kinematics.task import (
     FINEST_TOLERANCE,
-    REACH_TOLERANCE,
     Task,
     check_solver,
     make_array_task,

@@ -17,8 +17,8 @@ from ..kinematics.aims import Aims
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.limit_edges import ON_EDGE
 from ..kinematics.posed import State
+from ..kinematics.reach import REACH_TOLERANCE
 from ..kinematics.swing_twist import MIN_SWING_COSINE
-from ..kinematics.task import REACH_TOLERANCE
 from ..solvers import newton_joints
 from ..solvers.newton_directions import FIRST_DAMPING
 from ..solvers.weighted_least_squares import compromise

@@ -271,3 +271,14 @@ def test_the_soft_zone_does_not_change_dead_zones():
     goal = Goal(np.array([0.0, middle, 0.0]))
     options = SolveOptions(solver=Solver.TWO_BONE, soft_distance=0.5, tolerance=1e-9)
     assert solve(chain, goal, options).status is Status.REACHED
+
+
+@pytest.mark.parametrize("ulps", range(-4, 5))
+def test_rounding_does_not_decide_whether_a_chain_at_full_reach_is_straight(ulps):
+    """Once chains that had grown to their targets bent by a degree at many frames."""
+    joints = np.cumsum(((0.0, 0.0, 0.0), (0.05, 0.0, 0.0), (0.02, 0.02, 0.0), (0.02, 0.0, 0.01)), 0)
+    chain = Chain(joints, (0.0, 0.0, 1.0))
+    distance = chain.max_reach * (1.0 + ulps * np.finfo(float).eps)
+    solution = chains.solved(chain, (0.0, distance, 0.0), Solver.NEWTON, tolerance=1e-5)
+    assert solution.status is Status.REACHED
+    assert np.abs(solution.joint_positions[:, (0, 2)]).max() < TOLERANCE * chain.max_reach
