@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from blender_ik_addon import core
+from blender_ik_addon.core.solving import restarts
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from blender_ik_addon.core.solving.restarts import sample_tips
 from tests.core.chains import SOLVERS, unit
 from tests.core.limited_rigs import K, Rig, make_rig
-from tests.helpers import angles_between, make_rng, vector_angles
+from tests.helpers import angles_between, make_rng, record_calls, vector_angles
 
 NEWTON = core.Solver.NEWTON
 # FORCE stops where its springs are at rest.
@@ -137,6 +138,25 @@ def test_no_pose_of_a_neck_comes_nearer_than_an_arc_of_its_greatest_bends():
     planar = make_rig([(K.BALL, ())] + [(K.HINGE_X, ((0, 20),))] * bones)
     solution = aim(planar, np.array([[0.0, 0.5 * arc, 0.0]]), NEWTON)
     assert solution.residual[0] == pytest.approx(0.5 * arc, rel=1e-6)
+
+
+def test_no_other_start_is_tried_where_a_neck_bends_as_far_as_it_can(monkeypatch):
+    ranges = ((-20, 20), (-30, 30), (-20, 20))
+    neck = make_rig([(K.BALL, ())] + [(K.BALL, ranges)] * 2, bends=[(0, 2)] * 3)
+    calls = record_calls(monkeypatch, restarts, "find_nearest")
+    posed = aim(neck, np.array([(0.0, 2.7, 0.3), (0.1, 2.75, 0.2)]), NEWTON)
+    assert set(posed.statuses) == {core.Status.LIMITED}
+    assert not calls
+
+
+@pytest.mark.parametrize("solver", [core.Solver.FABRIK, core.Solver.CCD])
+def test_sweeps_straighten_a_limb_to_its_pole_in_few_iterations(solver):
+    """At full reach each step halves what is left, and 46 steps led to the last digit."""
+    rig = make_limb(K.HINGE_X, 0.0, -20.0)
+    ways = unit(make_rng(3).normal(size=(12, 3)) * 0.3 + (0.0, 1.0, 0.0))
+    posed = aim(rig, 1.3 * rig.length * ways, solver, np.tile((0.2, 0.3, -2.0), (12, 1)))
+    assert posed.iterations.max() <= 40
+    assert np.abs(posed.residual - 0.3 * rig.length).max() <= ROUNDING * rig.length
 
 
 @pytest.mark.parametrize("solver", [NEWTON, core.Solver.FABRIK, core.Solver.CCD])
