@@ -32,9 +32,6 @@ MAX_SOFT_SHARE = 0.5
 # Share of its length by which a bone may lead away from its Y axis, about which elbows twist it: so
 # much do rest axes in single precision. Ten times more, and ends are off by a millionth.
 OFF_TWIST_AXIS = 1e-6
-# Share of its length that a pair lacks; less is rounding. A million times more, and knees that
-# almost straighten would be straightened by NEWTON, which halves what is left at each step.
-MIN_LACK = 1e-12
 # A target nearer to full reach than this share of it is at full reach: chains that grow to their
 # targets are as long as the way up to rounding, which must not decide how straight they are.
 REACH_TOLERANCE = 1e-12
@@ -61,9 +58,14 @@ class LimitedReach(Rows):
     high: Array
     bends: Array
 
+    def is_bent(self, is_folded: Flags) -> Flags:
+        """Return which pairs are bent where they reach no farther, or are flagged, (B,)."""
+        is_bent: Flags = (self.lack > 0.0) | is_folded
+        return is_bent
+
     def lay_pairs(self, turn: Array, is_folded: Flags) -> Array:
         """Return turns (2, 4, B) with pairs that lack reach stretched, and flagged ones folded."""
-        axis, is_laid = BENDING_AXES[self.kind], (self.lack > 0.0) | is_folded
+        axis, is_laid = BENDING_AXES[self.kind], self.is_bent(is_folded)
         low, high, bend = self.low.copy(), self.high.copy(), np.where(is_folded, *self.bends[::-1])
         low[axis] = np.where(is_laid, bend, low[axis])
         high[axis] = np.where(is_laid, bend, high[axis])
@@ -104,8 +106,8 @@ def compile_limited_reach(joints: CompiledJoints, heads: Array, ends: Array) -> 
     is_twisted = np.hypot(below[0], below[2]) > OFF_TWIST_AXIS * lengths[1]
     is_known = joints.are_rigid & ~joints.has_slides & ~(is_twisted & (kind in ELBOWS))
     lack, room = whole - spans[0], spans[1] - least
-    lack = np.where(is_known & (lack > MIN_LACK * whole), lack, 0.0)
-    nearest = np.where(is_known & (room > MIN_LACK * whole), spans[1], 0.0)
+    lack = np.where(is_known & (lack > REACH_TOLERANCE * whole), lack, 0.0)
+    nearest = np.where(is_known & (room > REACH_TOLERANCE * whole), spans[1], 0.0)
     return LimitedReach(lack, nearest, kind, low, high, np.array(bends))
 
 

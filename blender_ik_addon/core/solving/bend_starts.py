@@ -204,10 +204,7 @@ def _may_be_straight(points: Array, lengths: Array) -> bool:
 
 
 def is_straight(start: StartPose, *, stays_near: bool) -> Any:
-    """Return which start poses lie on one line, or bend to both sides and need not stay near.
-
-    Flags have shape (B,), or one is returned for one chain.
-    """
+    """Return whether start poses, (B,) or one, are straight, or need not keep their S shape."""
     return (start.off_chord if stays_near else start.bulge) < MAX_STRAIGHT_OFFSET * start.reach
 
 
@@ -267,11 +264,11 @@ def lay_on_line(
     Then they twist about these as near to their aims as that leads: to the rotation of a tip each
     bone by the same angle from its parent, to a pole as a whole.
     """
+    segments = np.diff(state.posed.points, axis=0)
     if (pair := tree.limited) is not None:
         state = tree.make_state(pair.lay_pairs(state.turn, is_folded), state.slide)
-    segments = np.diff(state.posed.points, axis=0)
-    if pair is not None:
-        segments = np.where((pair.lack > 0.0) | is_folded, segments.sum(axis=0), segments)
+        segments = np.diff(state.posed.points, axis=0)
+        segments = np.where(pair.is_bent(is_folded), segments.sum(axis=0), segments)
     lengths = norm(segments)[:, None]
     ways = np.where(lengths > MIN_LENGTH, segments / np.maximum(lengths, MIN_LENGTH), line)
     straight = _move(tree, state, turns.between(ways, np.broadcast_to(line, ways.shape)))

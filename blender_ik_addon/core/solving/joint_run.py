@@ -223,13 +223,13 @@ class Run(Rows):
         flags = self.is_open(state) if flags is None else flags
         if not flags.any():
             return state, used
-        state, is_straight = self.lay_on_line(state, flags)
+        state, is_straight = self.lay_at_ends(state, flags)
         flags = flags & ~is_straight
         caps = np.where(flags, np.minimum(self.iterations, used + MAX_NEWTON_ITERATIONS), used)
         work = Work(self.tree, self.target, self.tolerance, caps)
         return iterate_states(NEWTON, work, state, used, np.full(len(used), FIRST_DAMPING))
 
-    def lay_on_line(
+    def lay_at_ends(
         self, state: State, flags: Flags, aims: Aims | None = None
     ) -> tuple[State, Flags]:
         """Return flagged chains as straight as ranges allow if their targets are that far away.
@@ -253,8 +253,7 @@ class Run(Rows):
         is_mobile = (self.tree.joints.mobility == 1.0).all(axis=(0, 1))
         limited, tolerance = self.tree.limited, self.tolerance
         if limited is not None:
-            is_bent = (limited.lack > 0.0) | self.is_folded
-            tolerance = np.where(is_bent, self.accepted, tolerance)
+            tolerance = np.where(limited.is_bent(self.is_folded), self.accepted, tolerance)
         flags = flags & is_mobile & (self.find_errors(straight) <= tolerance)
         if aims is not None:
             # If limits stop a twist, others may go on where each joint turns by another angle.
@@ -337,15 +336,15 @@ class Run(Rows):
             # There may be no continuous way from the wrong side of a limb to the right one.
             state = tree.clamp_state(aims.poles.face_poles(state.posed, state.turn))
         if aims.poles is None:
-            state, is_straight = self.lay_on_line(state, ~is_straight, aims)
+            state, is_straight = self.lay_at_ends(state, ~is_straight, aims)
         elif aims.tips is None and limited is not None:
             # A pair that is bent rolls as a whole; longer chains share out their roll.
-            is_bent = (limited.lack > 0.0) | self.is_folded
-            state, is_straight = self.lay_on_line(state, is_bent, aims)
+            is_bent = limited.is_bent(self.is_folded)
+            state, is_straight = self.lay_at_ends(state, is_bent, aims)
         is_aimed = ~is_straight & is_off_target, ~is_straight
         state, used = self._turn_to_aims(aims, state, used, is_aimed)
         aimed, used = self.close(tree.restate(state), used)
-        aimed, _ = self.lay_on_line(aimed, self.find_errors(aimed) > self.tolerance)
+        aimed, _ = self.lay_at_ends(aimed, self.find_errors(aimed) > self.tolerance)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
             return aimed, used
