@@ -11,7 +11,6 @@ from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import BLENDED, REACHED
-from ...core.solving.goal_priorities import STRENGTHS
 from ..frames.bend_sides import bend_to_side
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
@@ -50,7 +49,6 @@ class BodySolve(FrameSolve):
         self._limbs = [
             LimbSolve(alike, bodies[0].poled_chains) for alike in group_limbs(limbs, parents)
         ]
-        self._is_soft = np.array(bodies[0].priorities) > max(STRENGTHS)
         carries = find_carried(bodies[0].limbs, parents)
         self._carries_none = ~carries.any(axis=1)
         # Limbs that stretch reach by themselves anywhere, if they carry only single bones (toes).
@@ -90,7 +88,8 @@ class BodySolve(FrameSolve):
             some, alone = inputs.take(rows), result.take(rows)
             pulling = _without(posing.take(rows), is_released[rows])
             faded = self._fade(some, pulling, alone)
-            result = result.put(rows, self._give_way(some, faded, alone))
+            given = self._give_way(some, faded, alone)
+            result = result.put(rows, self._reach_again(some, faded, given))
         return posing.start, self._follow_faded(inputs, posing, result)
 
     def _follow_faded(
@@ -190,8 +189,7 @@ class BodySolve(FrameSolve):
     def _give_way(self, inputs: PlacedInputs, posing: Posing, alone: SolvedPoses) -> SolvedPoses:
         """Return the poses nearest to those of limbs by themselves that meet all goals.
 
-        Goals that cannot all be met count by priority. Limbs that carry no others then reach by
-        themselves, if the body has to move them only part of the way or if they pull softly.
+        Goals that cannot all be met count by priority.
         """
         near_posing = replace(posing, near=alone.poses)
         if self.settings.first.stretches or posing.frames.slide is not None:
@@ -206,22 +204,27 @@ class BodySolve(FrameSolve):
         is_short = codes != REACHED
         # Reached here means: reached the goal at its share of the way.
         codes = np.where(is_partial & ~self._carries_none & ~is_short, BLENDED, codes)
-        result = replace(result, solutions=replace(result.solutions, status_code=codes))
-        chosen = is_partial | (self._is_soft & is_short)
-        chosen &= self._carries_none
-        chosen |= self._grows[inputs.rows] @ self._moves_with
-        if not (chosen & inputs.is_followed).any():
-            return result
-        after = self._reach(inputs, posing, result.poses, chosen, result)
+        return replace(result, solutions=replace(result.solutions, status_code=codes))
+
+    def _reach_again(self, inputs: PlacedInputs, posing: Posing, given: SolvedPoses) -> SolvedPoses:
+        """Return bodies that have given way, with limbs that carry no others solved once more.
+
+        So a limb bends to its side wherever the body has brought it, and reaches on if the body
+        comes only part of the way. It is soft by the rest of the way.
+        """
+        chosen = self._grows[inputs.rows] @ self._moves_with
+        chosen |= self._carries_none
+        some = inputs._replace(softness=1.0 - self._pulls[inputs.rows])
+        after = self._reach(some, posing, given.poses, chosen, given)
         if posing.floor is None:
             return after
         # Limbs solved by themselves ignore the floor: reject bodies that go deeper.
         before, now = (
-            posing.floor.heights(one.poses.matrices, one.poses.joints) for one in (result, after)
+            posing.floor.heights(one.poses.matrices, one.poses.joints) for one in (given, after)
         )
-        slack = LENGTH_ROUNDING * posing.frames.lengths(result.poses).max(axis=1, keepdims=True)
+        slack = LENGTH_ROUNDING * posing.frames.lengths(given.poses).max(axis=1, keepdims=True)
         deeper = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
-        return after.put(deeper, result.take(deeper))
+        return after.put(deeper, given.take(deeper))
 
     def _unfold(self, frames: ChainFrames, result: SolvedPoses, rows: Indices) -> SolvedPoses:
         """Return bodies whose nearly straight two-bone limbs bend to their preferred sides.

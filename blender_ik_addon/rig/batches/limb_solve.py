@@ -102,6 +102,7 @@ class LimbSolve:
         """Return the inputs of one limb in some of the bodies, on the bones that carry it."""
         limb, poled = self._limbs[number], self._poled[number]
         poles = inputs.poles[rows[:, None], poled] if inputs.poles is not None and poled else None
+        softness = inputs.softness
         bodies, places = len(self._driven) // len(self._limbs), inputs.places.take(rows)
         above = places.above
         if limb.above >= 0:
@@ -117,6 +118,7 @@ class LimbSolve:
             poles,
             inputs.present[rows[:, None], limb.rows],
             inputs.is_followed[[*limb.chains]],
+            softness=None if softness is None else softness[rows[:, None], limb.chains],
         )
 
     def _solved(self, inputs: PlacedInputs) -> LimbPoses:
@@ -126,6 +128,7 @@ class LimbSolve:
         arrays += [places.from_world, places.unmirrored]
         arrays += [] if inputs.poles is None else [inputs.poles]
         arrays += [inputs.present] if self._is_current else []
+        arrays += [] if inputs.softness is None else [inputs.softness]
         key = b"".join([array.tobytes() for array in arrays])
         poses = self._cached.pop(key, None) or self._solve(inputs)
         while len(self._cached) >= MAX_CACHED_RESULTS:
@@ -174,6 +177,7 @@ class LimbSolve:
 def _join(of_limbs: Sequence[PlacedInputs]) -> PlacedInputs:
     """Return the inputs of similar limbs in one record, limb by limb."""
     poles = [inputs.poles for inputs in of_limbs if inputs.poles is not None]
+    softness = [inputs.softness for inputs in of_limbs if inputs.softness is not None]
     return SolveInputs(
         np.concatenate([inputs.rows for inputs in of_limbs]),
         joined([inputs.places for inputs in of_limbs]),
@@ -181,4 +185,5 @@ def _join(of_limbs: Sequence[PlacedInputs]) -> PlacedInputs:
         np.concatenate(poles) if poles else None,
         np.concatenate([inputs.present for inputs in of_limbs]),
         next(inputs.is_followed for inputs in of_limbs if inputs.rows.size),
+        softness=np.concatenate(softness) if softness else None,
     )

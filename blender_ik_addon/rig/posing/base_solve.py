@@ -97,7 +97,7 @@ class BaseSolve:
             pole_angle=0.0 if poles is None else start.pole_angle,
             tip_rotation_wxyz=tips if settings.plan.ends_at_tail else None,
         )
-        options, chains = start.options.per_unit(bases.unit), start.chains
+        options, chains = inputs.softened(start.options).per_unit(bases.unit), start.chains
         if chains.forces is not None:
             chains = chains.under(gravity_in_bases(chains.forces, bases.to_world))
         solutions = solve_batch(chains, goals, options)

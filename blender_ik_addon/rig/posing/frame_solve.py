@@ -119,7 +119,7 @@ class FrameSolve:
         """Return goals, options and start poses in the spaces of places."""
         settings, rows, places = self.settings, inputs.rows, inputs.places
         start, chains = self._start(inputs, frames)
-        options = settings.options.take(rows).per_unit(places.unit)
+        options = inputs.softened(settings.options.take(rows)).per_unit(places.unit)
         if not settings.is_tree and not settings.spec.has_side:
             flipped = find_flips(settings, rows, places, frames, start)
             options = replace(options, use_flip_bend=flipped)

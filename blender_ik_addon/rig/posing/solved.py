@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from ...core import SolveOptions
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.algebra.nested import are_all
 from ...core.model.status import BLENDED, ITERATIONS_USED_UP, REACHED, Codes
@@ -37,6 +38,7 @@ class SolveInputs(NamedTuple, Generic[Place]):
         whole: Last solutions of bones that show only a share of them, local rotations wxyz, shape
             (b, k, 4); NaN where a solution is forgotten, None if all are.
         floors: World matrices of the floors of bodies, shape (b, 4, 4); None without floors.
+        softness: Factors on the soft distances, shape (b, E); None for one.
         drag: The states that dragged chains continue from; None for other chains.
     """
 
@@ -52,6 +54,7 @@ class SolveInputs(NamedTuple, Generic[Place]):
     use_present: bool = False
     whole: Array | None = None
     floors: Array | None = None
+    softness: Array | None = None
     drag: DragState | None = None
 
     def take(self, rows: Indices) -> SolveInputs[Place]:
@@ -59,8 +62,14 @@ class SolveInputs(NamedTuple, Generic[Place]):
         inputs = self._replace(steps=None, is_known=None, use_present=False, whole=None)
         if are_all(rows, len(self.rows)):
             return inputs
-        names = ("rows", "places", "targets", "poles", "present", "location", "floors")
+        names = ("rows", "places", "targets", "poles", "present", "location", "floors", "softness")
         return inputs._replace(**{name: take_rows(getattr(self, name), rows) for name in names})
+
+    def softened(self, options: SolveOptions) -> SolveOptions:
+        """Return the options of these chains with their part of the soft distances."""
+        if self.softness is None:
+            return options
+        return replace(options, soft_distance=options.soft_distance * self.softness.min(axis=1))
 
 
 PlacedInputs = SolveInputs[Places]
