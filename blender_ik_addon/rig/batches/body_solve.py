@@ -49,12 +49,12 @@ class BodySolve(FrameSolve):
         self._limbs = [
             LimbSolve(alike, bodies[0].poled_chains) for alike in group_limbs(limbs, parents)
         ]
-        carries = find_carried(bodies[0].limbs, parents)
-        self._carries_none = ~carries.any(axis=1)
-        # Limbs that stretch reach by themselves anywhere, if they carry only single bones (toes).
+        self._carries = carries = find_carried(bodies[0].limbs, parents)
+        # Limbs that carry at most single bones (toes) reach by themselves wherever the body is.
         turns = np.array([chain.only_turns for chain in bodies[0].live_chains])
+        self._stands_alone = ~(carries & ~turns).any(axis=1)
         grows = np.array([[chain.can_grow for chain in body.live_chains] for body in bodies])
-        self._grows = grows & ~(carries & ~turns).any(axis=1)
+        self._grows = grows & self._stands_alone
         self._moves_with = carries | np.eye(len(turns), dtype=np.bool_)
         pairs = [limb for limb in bodies[0].limbs if limb.bends_with_body]
         rows = [(*limb.rows[:2], limb.tip_after, *limb.chains) for limb in pairs]
@@ -155,7 +155,7 @@ class BodySolve(FrameSolve):
                     # The limb of the root moves the whole body.
                     ends = heads[rows, None] + limb_poses.ends
                     heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
-                carries |= not self._carries_none[chains].all()
+                carries |= self._carries[chains].any()
                 results.note(limb, rows, limb_poses, pulls[rows][:, chains])
             if carries:
                 pose = frames.rooted(heads).posed(rotations, scale, slides)
@@ -203,7 +203,7 @@ class BodySolve(FrameSolve):
         codes, is_partial = result.solutions.status_code, self._pulls[inputs.rows] < 1.0
         is_short = codes != REACHED
         # Reached here means: reached the goal at its share of the way.
-        codes = np.where(is_partial & ~self._carries_none & ~is_short, BLENDED, codes)
+        codes = np.where(is_partial & ~is_short, BLENDED, codes)
         return replace(result, solutions=replace(result.solutions, status_code=codes))
 
     def _reach_again(self, inputs: PlacedInputs, posing: Posing, given: SolvedPoses) -> SolvedPoses:
@@ -212,8 +212,7 @@ class BodySolve(FrameSolve):
         So a limb bends to its side wherever the body has brought it, and reaches on if the body
         comes only part of the way. It is soft by the rest of the way.
         """
-        chosen = self._grows[inputs.rows] @ self._moves_with
-        chosen |= self._carries_none
+        chosen = np.tile(self._stands_alone @ self._moves_with, (len(inputs.rows), 1))
         some = inputs._replace(softness=1.0 - self._pulls[inputs.rows])
         after = self._reach(some, posing, given.poses, chosen, given)
         if posing.floor is None:
