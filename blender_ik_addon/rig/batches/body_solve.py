@@ -11,16 +11,14 @@ from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import BLENDED, REACHED
-from ..frames.bend_sides import bend_to_side
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import PlacedInputs
-from ..reading.spaces import transform_direction
 from ..trees.body_floor import AboveFloor, BodyFloor
-from ..trees.body_limbs import BodyLimb, find_carried, group_limbs
+from ..trees.body_limbs import BodyLimb, find_carried, group_limbs, reach_anywhere
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .limb_solve import LimbPoses, LimbSolve
@@ -50,17 +48,11 @@ class BodySolve(FrameSolve):
             LimbSolve(alike, bodies[0].poled_chains) for alike in group_limbs(limbs, parents)
         ]
         self._carries = carries = find_carried(bodies[0].limbs, parents)
-        # Limbs that carry at most single bones (toes) reach by themselves wherever the body is.
-        turns = np.array([chain.only_turns for chain in bodies[0].live_chains])
-        self._stands_alone = ~(carries & ~turns).any(axis=1)
+        chains, priorities = bodies[0].live_chains, np.array(bodies[0].priorities)
+        self._reaches_anywhere = reach_anywhere(self._all_limbs, carries, chains, priorities)
         grows = np.array([[chain.can_grow for chain in body.live_chains] for body in bodies])
-        self._grows = grows & self._stands_alone
-        self._moves_with = carries | np.eye(len(turns), dtype=np.bool_)
-        pairs = [limb for limb in bodies[0].limbs if limb.bends_with_body]
-        rows = [(*limb.rows[:2], limb.tip_after, *limb.chains) for limb in pairs]
-        self._pairs = np.array(rows, dtype=np.int64).reshape(-1, 4).T
-        flips = np.array([[spec.options.use_flip_bend for spec in body.specs] for body in bodies])
-        self._bend_signs = np.where(flips, -1.0, 1.0)[..., None]
+        self._grows = grows & self._reaches_anywhere
+        self._moves_with = carries | np.eye(len(chains), dtype=np.bool_)
 
     def _solve(self, inputs: PlacedInputs, frames: ChainFrames) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of bodies."""
@@ -155,7 +147,7 @@ class BodySolve(FrameSolve):
                     # The limb of the root moves the whole body.
                     ends = heads[rows, None] + limb_poses.ends
                     heads[rows] += (goals.target_position[rows][:, chains] - ends).mean(axis=1)
-                carries |= self._carries[chains].any()
+                carries |= bool(self._carries[chains].any())
                 results.note(limb, rows, limb_poses, pulls[rows][:, chains])
             if carries:
                 pose = frames.rooted(heads).posed(rotations, scale, slides)
@@ -197,7 +189,6 @@ class BodySolve(FrameSolve):
             stretched = posing.frames.posed(start.rotations, poses.scale, poses.slides)
             near_posing = replace(near_posing, start=stretched, chains=None)
         result = solve_with_joints(near_posing)
-        result = self._unfold(posing.frames, result, inputs.rows)
         is_limited = self.settings.joints is not None
         result = turn_tips(near_posing, result, is_limited=is_limited)
         codes, is_partial = result.solutions.status_code, self._pulls[inputs.rows] < 1.0
@@ -212,7 +203,7 @@ class BodySolve(FrameSolve):
         So a limb bends to its side wherever the body has brought it, and reaches on if the body
         comes only part of the way. It is soft by the rest of the way.
         """
-        chosen = np.tile(self._stands_alone @ self._moves_with, (len(inputs.rows), 1))
+        chosen = np.tile(self._reaches_anywhere @ self._moves_with, (len(inputs.rows), 1))
         some = inputs._replace(softness=1.0 - self._pulls[inputs.rows])
         after = self._reach(some, posing, given.poses, chosen, given)
         if posing.floor is None:
@@ -224,31 +215,6 @@ class BodySolve(FrameSolve):
         slack = LENGTH_ROUNDING * posing.frames.lengths(given.poses).max(axis=1, keepdims=True)
         deeper = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
         return after.put(deeper, given.take(deeper))
-
-    def _unfold(self, frames: ChainFrames, result: SolvedPoses, rows: Indices) -> SolvedPoses:
-        """Return bodies whose nearly straight two-bone limbs bend to their preferred sides.
-
-        The solve of a body ignores bend sides. It leaves a straightened limb slightly bent to an
-        arbitrary side, and a solve that starts from that pose would keep this side.
-        """
-        if not self._pairs.size:
-            return result
-        pose, levers, (first, second, after, chains) = result.poses, self._levers[rows], self._pairs
-        # Levers along the limb, whatever else its bones carry.
-        is_last = (after < 0)[:, None]
-        levers[:, first] = frames.ways[:, second]
-        levers[:, second] = np.where(is_last, frames.ends[:, chains], frames.ways[:, after])
-        directions = transform_direction(pose.matrices[:, : frames.hanging.count], levers)
-        side = transform_direction(pose.matrices[:, first], frames.hints[:, chains])
-        side *= self._bend_signs[rows][:, chains] * frames.is_bent[:, chains, None]
-        bent = bend_to_side(directions[:, first], directions[:, second], side)
-        if bent is None:
-            return result
-        directions[:, first], directions[:, second] = bent
-        fixed = np.ones(frames.hanging.count, dtype=np.bool_)
-        fixed[[*first, *second]] = False
-        unfolded = frames.rooted(pose.joints[:, 0]).pointed(pose, pose, levers, directions, fixed)
-        return replace(result, poses=unfolded)
 
 
 def _without(posing: Posing, is_released: Flags) -> Posing:

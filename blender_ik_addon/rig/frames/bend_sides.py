@@ -6,17 +6,13 @@ import numpy as np
 
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import ARRAYS, Array, Flags, Indices
-from ...core.algebra.vectors import MIN_LENGTH, smoothstep
+from ...core.algebra.vectors import MIN_LENGTH
 from ...core.kinematics.bend_plane import MIN_BULGE, measure_facing
 from ..reading.spaces import across
 from .batch_settings import BatchSettings
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
 from .places import Places
-
-# Angles between two segments in radians: a limb counts as straight up to the first and as bent from
-# the second on. With ten times more, elbows that a body has moved aside would visibly go back.
-STRAIGHT_ANGLE, BENT_ANGLE = 0.03, 0.1
 
 # Most turns of a side until it stays, and the angle in radians below which it does.
 FACING_TURNS, FACING_ANGLE = 200, 1e-9
@@ -125,28 +121,3 @@ def find_facing_sides(joints: Array, side: Array, carried: Array) -> Array:
         if np.abs(angle).max(initial=0.0) <= FACING_ANGLE:
             break
     return side
-
-
-def bend_to_side(first: Array, second: Array, side: Array) -> tuple[Array, Array] | None:
-    """Return two segments (..., 3) of limbs, with small bends turned to a side (..., 3).
-
-    Straighter limbs make more of the turn; ends and bend angles stay. None if all limbs are bent.
-    """
-    chord = first + second
-    chord = chord / np.maximum(np.linalg.norm(chord, axis=-1, keepdims=True), MIN_LENGTH)
-    offset, side = across(first, chord), across(side, chord)
-    lengths = [np.linalg.norm(segment, axis=-1) for segment in (first, second)]
-    bend = np.linalg.norm(offset, axis=-1) * sum(1.0 / length for length in lengths)
-    if (bend >= BENT_ANGLE).all():
-        return None
-    normal = np.cross(chord, offset)
-    angle = np.arctan2((normal * side).sum(axis=-1), (offset * side).sum(axis=-1))
-    angle = (angle * straightness(bend))[..., None]
-    shift = offset - np.cos(angle) * offset - np.sin(angle) * normal
-    return first - shift, second + shift
-
-
-def straightness(bend: Array) -> Array:
-    """Return 1 for straight limbs and 0 for bent ones, by the angles between two segments."""
-    share: Array = 1.0 - smoothstep(ARRAYS, bend, STRAIGHT_ANGLE, BENT_ANGLE)
-    return share

@@ -9,11 +9,14 @@ import numpy as np
 from ...core import Goals, SolveOptions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import ARRAYS, Array
-from ...core.algebra.vectors import MIN_LENGTH
+from ...core.algebra.vectors import MIN_LENGTH, smoothstep
 from ...core.kinematics.bend_plane import Pole, find_bend, plan_bend
-from .bend_sides import straightness
 from .chain_frames import ChainFrames
 from .chain_poses import ChainPoses
+
+# Angles between two segments in radians: a limb counts as straight up to the first and as bent from
+# the second on.
+STRAIGHT_ANGLE, BENT_ANGLE = 0.03, 0.1
 
 
 def roll_straight_limbs(
@@ -40,7 +43,7 @@ def roll_straight_limbs(
     reach = np.linalg.norm(np.diff(points, axis=1), axis=2).sum(axis=1)
     # The angle of two bones of one length whose ends are that far apart.
     gap = np.maximum(0.0, 1.0 - np.linalg.norm(points[:, -1], axis=1) / reach)
-    shares = straightness(np.sqrt(8.0 * gap))
+    shares = 1.0 - smoothstep(ARRAYS, np.sqrt(8.0 * gap), STRAIGHT_ANGLE, BENT_ANGLE)
     rows = np.flatnonzero(shares)
     if not rows.size:
         return solved

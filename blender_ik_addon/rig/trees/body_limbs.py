@@ -35,19 +35,6 @@ class BodyLimb:
         return self.chains, tuple(self.rows.tolist()), self.above, *self.solve_key
 
     @property
-    def bends_with_body(self) -> bool:
-        """Whether it is a chain of two bones without joints whose side follows root and target."""
-        driven = self.driven
-        is_pair = not driven.is_tree and driven.hanging.count == 2 and driven.joints is None
-        return is_pair and driven.specs[0].carries_side
-
-    @property
-    def tip_after(self) -> int:
-        """Row of the tip that turns after the bones of the chain; -1 without one."""
-        hanging = self.driven.hanging
-        return int(self.rows[hanging.tips[0]]) if hanging.turns_afterwards(0) else -1
-
-    @property
     def solve_key(self) -> tuple[object, ...]:
         """Key that limbs solved side by side have in common."""
         return self.driven.keeps_shape, self.driven.batch_key
@@ -93,6 +80,26 @@ def find_carried(limbs: Sequence[BodyLimb], parents: Sequence[int]) -> Flags:
             if not above.isdisjoint(other.rows.tolist()):
                 carries[np.ix_(other.chains, limb.chains)] = True
     return carries
+
+
+def reach_anywhere(
+    limbs: Sequence[BodyLimb],
+    carries: Flags,
+    live_chains: Sequence[LiveChain],
+    priorities: Indices,
+) -> Flags:
+    """Return which chains reach by themselves wherever their body has brought them, shape (E,).
+
+    What hangs on them must not miss it: nothing, single bones (toes), or what comes after a limb
+    of two bones (fingers of an arm). Longer limbs, like spines, may leave shoulders elsewhere.
+    """
+    is_pair = np.zeros(len(priorities), dtype=np.bool_)
+    for limb in limbs:
+        is_pair[list(limb.chains)] = limb.above >= 0 and limb.driven.hanging.count == 2
+    may_follow = np.array([chain.only_turns for chain in live_chains])
+    may_follow = may_follow | is_pair[:, None] & (priorities > priorities[:, None])
+    reaches: Flags = ~(carries & ~may_follow).any(axis=1)
+    return reaches
 
 
 def least_of_carriers(
