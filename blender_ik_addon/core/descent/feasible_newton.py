@@ -383,7 +383,7 @@ class _NewtonDescent:
             move = np.where(is_down[:, None, None], down * (ESCAPE / factor)[:, None, None], move)
             size, length = np.where(is_down, 1.0, size), np.where(is_down, ESCAPE / factor, length)
             share, rests = np.where(is_down, 1.0, share), rests & ~is_down
-        rests |= self._is_finished(step, gain, violation)
+        rests |= self._is_finished(step, gain, violation, active.force)
         prediction, tolerance = output[:, self._tracked], length
         if self._has_held or self._tracked.size:
             prediction = prediction + apply(jacobian[:, self._tracked], move.reshape(len(move), -1))
@@ -392,14 +392,17 @@ class _NewtonDescent:
             tolerance = (HELD_TOLERANCE + settings.tolerance * length**2) * self._bones.tree.reach
         return PlannedStep(step, move, share, length, size, rests, prediction, edges, tolerance)
 
-    def _is_finished(self, step: ConstrainedStep, gain: Array, violation: Array) -> Flags:
+    def _is_finished(
+        self, step: ConstrainedStep, gain: Array, violation: Array, last_force: Array
+    ) -> Flags:
         """Return which trees are near enough to the minimum, or need too much force, (B,)."""
         settings = self._settings
         is_finished = np.zeros(violation.shape, dtype=np.bool_)
         if settings.least_gain > 0.0:
             is_finished = (violation <= self._nearly_held) & (gain < settings.least_gain)
         for rows, bound in settings.bounds:
-            is_finished |= measure(step.active.force[:, rows]) > bound
+            least = np.minimum(measure(step.active.force[:, rows]), measure(last_force[:, rows]))
+            is_finished |= least > bound
         return is_finished
 
     def _judge_step(
