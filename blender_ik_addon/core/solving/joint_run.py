@@ -332,9 +332,9 @@ class Run(Rows):
         if aims is None:
             return state, used
         tree, limited = self.tree, self.tree.limited
-        if aims.poles is not None and not self.is_chain:
-            # There may be no continuous way from the wrong side of a limb to the right one.
-            state = tree.clamp_state(aims.poles.face_poles(state.posed, state.turn))
+        can_face = aims.poles is not None and not self.is_chain
+        if can_face:
+            state = self._face_poles(aims, state)
         if aims.poles is None:
             state, is_straight = self.lay_at_ends(state, ~is_straight, aims)
         elif aims.tips is None and limited is not None:
@@ -345,6 +345,8 @@ class Run(Rows):
         state, used = self._turn_to_aims(aims, state, used, is_aimed)
         aimed, used = self.close(tree.restate(state), used)
         aimed, _ = self.lay_at_ends(aimed, self.find_errors(aimed) > self.tolerance)
+        if can_face:
+            aimed, used = self._face_at_targets(aims, aimed, used)
         is_lost = self.is_open(aimed)
         if not is_lost.any():
             return aimed, used
@@ -353,6 +355,36 @@ class Run(Rows):
         margin = 0.0 if self.is_chain else MIN_RESTART_GAIN * tree.reach
         nearer = self.find_errors(without_aims) + margin < self.find_errors(aimed)
         return without_aims.choose(nearer | (is_lost & ~self.is_open(without_aims)), aimed), used
+
+    def _face_poles(self, aims: Aims, state: State) -> State:
+        """Return trees with each limb turned as a whole to its pole.
+
+        There may be no continuous way from the wrong side of a limb to the right one.
+        """
+        assert aims.poles is not None
+        return self.tree.clamp_state(aims.poles.face_poles(state.posed, state.turn))
+
+    def _face_at_targets(self, aims: Aims, state: State, used: Counts) -> tuple[State, Counts]:
+        """Return trees that face their poles better where they are at their targets.
+
+        NEWTON moves effectors and aims together, so it may end far from a pole. At its target a
+        limb faces its pole without moving its effector, unless limits stop it.
+        """
+        merit, is_at_target = self._find_aim_merit(aims, state), ~self.is_open(state)
+        tolerance = AIM_TOLERANCE * AIM_WEIGHTS[-1] * self.tree.reach
+        flags = is_at_target & (merit > tolerance)
+        if not flags.any():
+            return state, used
+        faced = self._face_poles(aims, state)
+        faced, used = self._turn_to_aims(aims, faced, used, (flags, flags))
+        faced, used = self.close(self.tree.restate(faced), used)
+        is_better = flags & ~self.is_open(faced) & (self._find_aim_merit(aims, faced) < merit)
+        return faced.choose(is_better, state), used
+
+    def _find_aim_merit(self, aims: Aims, state: State) -> Array:
+        """Return the norms of the weighted angles to all aims, shape (B,)."""
+        weight = AIM_WEIGHTS[-1] * self.tree.reach
+        return norm(replace(aims, weight=weight).find_output(state.posed))
 
     def _turn_to_aims(
         self, aims: Aims, state: State, used: Counts, is_aimed: tuple[Flags, Flags]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.core import (
+    Chain,
     Chains,
     Goal,
     Goals,
@@ -191,6 +192,26 @@ def test_each_arm_bends_to_its_pole(solver: Solver, unturned: tuple, flip: bool)
             assert (-cosine if flip else cosine) > np.cos(1e-3)
     # Bones that are not turned take no more iterations: the slopes are correct for them.
     assert np.median(iterations) <= 14
+
+
+@every_solver
+def test_free_arms_bend_to_their_poles_wherever_the_spine_moves(solver: Solver) -> None:
+    """On the way to far targets the spine moves, and limbs may end far from their poles."""
+    arms = [(2, 4), (3, 5)]
+    heads = [(0, 0, 0), (0, 0, 0.5), (0, 0.05, 1), (0, 0.05, 1), (0.7, 0, 1.6), (-0.7, 0, 1.6)]
+    rest = np.array([(1.4, 0.1, 2.4), (-1.4, 0.1, 2.4)])
+    topology = Topology((-1, 0, 1, 1, 2, 3), (4, 5))
+    tree = Chain(np.vstack((np.array(heads, dtype=float), rest)), topology=topology)
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        targets = 0.9 * rest + 0.1 * rng.normal(size=(2, 3))
+        poles = np.array(heads[4:]) + 0.5 * rng.normal(size=(2, 3)) - (0.0, 1.5, 0.0)
+        solution = solve(tree, Goal(targets, pole_position=poles), SolveOptions(solver))
+        assert solution.is_converged.all()
+        for limb, target, pole in zip(arms, targets, poles, strict=True):
+            points = solution.joint_positions[list(limb)]
+            goal_side = side(np.array([points[0], pole]), target)
+            assert side(points, target) @ goal_side > np.cos(1e-2)
 
 
 @pytest.mark.parametrize("is_free", [True, False])
