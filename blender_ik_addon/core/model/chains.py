@@ -23,6 +23,9 @@ from .topology import Topology
 MIN_SEGMENT_SHARE = 1e-9
 # Smallest volume of an offset, as a share of its size cubed: a flatter one has lost a direction.
 MIN_VOLUME_SHARE = 1e-9
+# The same in chains, as a share of the product of its axes' lengths: a flatter one has no inverse.
+# A hundred times more, and bones under uneven scales of 1e-4 are refused.
+MIN_AXES_VOLUME_SHARE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,9 @@ class Chain(Record):
             if record is not None:
                 advice = "give one for each bone"
                 check_shape(record.shape, (*leading, count), name, InvalidChainError, advice)
-        if self.topology is not None and self.joints is not None:
-            _check_offsets(self.joints)
+        if self.joints is not None:
+            check = _check_chain_offsets if self.topology is None else _check_offsets
+            check(self.joints)
         if self.joints is not None and JointKind.FLOATING in self.joints.kinds:
             if self.topology is None or len(self.topology.roots) > 1:
                 raise InvalidChainError(
@@ -162,6 +166,15 @@ class Chains(Chain):
         source = self.source[0] if self.source and self.source[1] is None else self
         vars(chains).update(vars(self), forces=forces, compiled=None, source=(source, None))
         return chains
+
+
+def _check_chain_offsets(joints: Joints) -> None:
+    """Raise ``InvalidChainError`` if the axes of a bone lie in one plane."""
+    volumes = np.linalg.norm(joints.offsets, axis=-2).prod(axis=-1)
+    if (np.abs(np.linalg.det(joints.offsets)) <= MIN_AXES_VOLUME_SHARE * volumes).any():
+        raise InvalidChainError(
+            "A joint's offset is flat: give three axes that do not lie in one plane."
+        )
 
 
 def _check_offsets(joints: Joints) -> None:

@@ -37,7 +37,7 @@ class Forces(Record):
     weight on a lever as long as the chain. Angles count from the edge of the comfort range. They
     are components of a rotation vector from the optimum, about X, Y and Z of the bone there. Toward
     a hard limit the resistance grows, up to ten times that of the same angle far from it. No joint
-    passes a hard limit.
+    passes a hard limit. One number for masses or the comfort range stands for those of all bones.
 
     Attributes:
         stiffness: Energy per square radian, 0 for no spring, shape (..., n).

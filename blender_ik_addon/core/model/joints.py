@@ -45,7 +45,7 @@ class Joints(Record):
     posed axes M_i = M_(i-1) A_i R_i, where M_(-1) is the frame of the chain's points. Offsets may
     scale, shear and mirror. Limits bound R_i. A slide s_i moves the head of bone i, and all bones
     below it, by M_(i-1) a_i s_i. This axis does not depend on R_i, as in Blender's location
-    channels.
+    channels. One number for ranges, mobilities or slides stands for those of all bones.
 
     Attributes:
         kinds: One per bone, the same for all chains.
@@ -88,16 +88,13 @@ class Joints(Record):
         self._freeze_arrays(
             InvalidChainError,
             "joints' ",
-            can_be_infinite=True,
             offsets=(*axes, 3),
             start_wxyz=(*bones, 4),
-            low=axes,
-            high=axes,
             mobility=axes,
-            slide_low=bones,
-            slide_high=bones,
             slide_axes=axes,
         )
+        ranges = {"low": axes, "high": axes, "slide_low": bones, "slide_high": bones}
+        self._freeze_arrays(InvalidChainError, "joints' ", can_be_infinite=True, **ranges)
         freeze(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
         freeze(self, "unturned", tuple(int(bone) for bone in self.unturned))
         if not all(0 <= bone < len(self.kinds) for bone in self.unturned):
@@ -107,6 +104,8 @@ class Joints(Record):
         if JointKind.FLOATING in self.kinds[1:]:
             raise InvalidChainError("Only the first bone can float: put it before all others.")
         self._check_ranges()
+        if not self.start_wxyz.any(axis=-1).all():
+            raise InvalidChainError("A start rotation is zero: give unit quaternions wxyz.")
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -116,6 +115,11 @@ class Joints(Record):
     def _check_ranges(self) -> None:
         if (self.low > self.high).any() or (self.slide_low > self.slide_high).any():
             raise InvalidChainError("The minimum of a joint exceeds its maximum: swap the two.")
+        if (self.low == np.inf).any() or (self.high == -np.inf).any():
+            raise InvalidChainError(
+                "A range of a joint lies at infinity: set its minimum to -inf or its maximum to inf"
+                " for no limit."
+            )
         if not (np.isfinite(self.slide_low).all() and np.isfinite(self.slide_high).all()):
             raise InvalidChainError("A joint has an infinite slide: set two finite numbers.")
         if (self.mobility <= 0.0).any() or (self.mobility > 1.0).any():

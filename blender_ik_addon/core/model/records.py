@@ -14,6 +14,8 @@ from .errors import IKError
 
 Shape = tuple[int | str, ...]
 """Sizes of axes; a word stands for any size."""
+MAX_NUMBER = 1e100
+"""Absolute value that no finite number reaches: products of squares would overflow to infinity."""
 Kind = TypeVar("Kind")
 
 
@@ -35,12 +37,14 @@ def check_array(
     if can_be_infinite:
         is_valid = not np.isnan(array).any()
     elif array.ndim == 1:
-        # A sum of finite numbers that overflows is as useless as a number that is not finite.
-        is_valid = math.isfinite(sum(array.tolist()))
+        # Of few numbers this is faster than NumPy.
+        is_valid = math.hypot(*array.tolist()) < MAX_NUMBER
     else:
-        is_valid = bool(np.isfinite(array).all())
+        is_valid = bool((np.abs(array) < MAX_NUMBER).all())
     if not is_valid:
-        raise error(f"The {name} must be finite: check its source for NaN and infinity.")
+        raise error(
+            f"The {name} must be finite: check its source for NaN, infinity and huge numbers."
+        )
     array.setflags(write=False)
     return array
 
@@ -90,8 +94,8 @@ class Record:
                 values = default
             if values is None:
                 continue
-            if isinstance(default, float) and isinstance(values, float):
-                values = np.full(shape, values)
+            if isinstance(default, float) and np.ndim(values) == 0:
+                values = np.broadcast_to(np.asarray(values), [int(size) for size in shape])
             words = owner + name.replace("_", " ")
             array = check_array(values, shape, words, error, can_be_infinite=can_be_infinite)
             freeze(self, name, array)

@@ -59,7 +59,12 @@ def forces(**others):
 
 def joints(kinds=(core.JointKind.BALL,) * 3, **others):
     count = len(kinds)
-    return core.Joints(kinds, np.tile(np.eye(3), (count, 1, 1)), at_rest(count), **others)
+    start = {"offsets": np.tile(np.eye(3), (count, 1, 1)), "start_wxyz": at_rest(count)}
+    return core.Joints(kinds, **{**start, **others})
+
+
+def flat_joints():
+    return joints(offsets=np.tile(np.diag((1.0, 0.0, 1.0)), (3, 1, 1)))
 
 
 def flat_tree():
@@ -119,6 +124,14 @@ CHAINS = {
     "no mobility": ("mobility", lambda: joints(mobility=np.zeros((3, 3)))),
     "unturned": ("indices of bones", lambda: joints(unturned=(3,))),
     "one stiffness": ("single number", lambda: forces(stiffness=1.0)),
+    "a range below infinity": ("lies at infinity", lambda: joints(low=INFINITE, high=INFINITE)),
+    "a range above it": ("lies at infinity", lambda: joints(low=-INFINITE, high=-INFINITE)),
+    "an infinite offset": ("finite", lambda: joints(offsets=np.full((3, 3, 3), INFINITE))),
+    "a flat offset": ("flat", lambda: core.Chain(JOINTS, joints=flat_joints())),
+    "an infinite start": ("finite", lambda: joints(start_wxyz=np.full((3, 4), INFINITE))),
+    "a zero start": ("zero", lambda: joints(start_wxyz=np.zeros((3, 4)))),
+    "an infinite axis": ("finite", lambda: joints(slide_axes=np.full((3, 3), INFINITE))),
+    "huge points": ("huge", lambda: core.Chain(1e101 * JOINTS)),
     "negative": ("below zero", lambda: forces(stiffness=-np.ones(3))),
     "other masses": ("shape", lambda: forces(masses=np.ones(2))),
     "infinite gravity": ("finite", lambda: forces(gravity=np.array([0.0, NAN, 0.0]))),
@@ -132,6 +145,8 @@ CHAINS = {
 }
 GOALS = {
     "target is not a number": ("finite", lambda: core.Goal((0.0, NAN, 0.0))),
+    "a target at the end of numbers": ("huge", lambda: core.Goal((1e101, 0.0, 0.0))),
+    "a pole at the end of numbers": ("huge", lambda: core.Goal(TARGET, (0.0, -1e101, 0.0))),
     "pole is not a number": ("finite", lambda: core.Goal(TARGET, (NAN, 0.0, 0.0))),
     "poles of other chains": ("shape", lambda: core.Goals(TARGETS, np.ones((2, 3)))),
     "angle is not a number": ("angle", lambda: core.Goal(TARGET, TARGET, NAN)),
@@ -215,3 +230,11 @@ def test_bad_input_is_refused_in_one_sentence_with_advice(error, words, make):
     assert "\n" not in message
     # One sentence: no full stop before the last.
     assert ". " not in message, message
+
+
+def test_a_number_of_any_kind_stands_for_all_bones():
+    for number in (1, 1.0, np.float32(1.0), np.array(1)):
+        limited = joints(high=number, slide_high=number, mobility=number)
+        assert np.array_equal(limited.high, np.ones((3, 3)))
+        assert np.array_equal(limited.slide_high, np.ones(3))
+        assert np.array_equal(forces(masses=number).masses, np.ones(3))
