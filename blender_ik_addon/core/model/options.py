@@ -79,25 +79,60 @@ class SolveOptions:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        if not isinstance(self.solver, Solver):
-            if self.solver not in set(Solver):
-                names = ", ".join(Solver)
-                raise InvalidOptionError(
-                    f"There is no solver '{self.solver}': choose from {names}."
-                )
-            freeze(self, "solver", Solver(self.solver))
+        self._freeze_member("solver", "solver", Solver)
+        self._freeze_member("lead", "end to lead", Lead)
+        for name in (*BY_CHAIN, "orient_weight", "max_bend"):
+            self._freeze_values(name)
         for values, minimum, sentence in (
             (self.iterations, 1, "The limit of iterations must be at least 1: raise it."),
             (self.tolerance, 0.0, "The tolerance must be zero or more: set a distance."),
             (self.soft_distance, 0.0, "The soft distance must be zero or more: set a distance."),
             (self.max_bend, 0.0, "The maximum bend must be zero or more: set an angle."),
         ):
-            is_valid = values >= minimum
             # NaN fails this comparison.
-            if not (is_valid.all() if isinstance(is_valid, np.ndarray) else is_valid):
+            if not np.all(values >= minimum):
                 raise InvalidOptionError(sentence)
         if not 0.0 <= self.orient_weight <= 1.0:
             raise InvalidOptionError("The orient_weight is out of range: set it between 0 and 1.")
+
+    def _freeze_member(self, name: str, words: str, kind: type[enum.StrEnum]) -> None:
+        """Replace the name of a member of an enum by the member."""
+        value = getattr(self, name)
+        if not isinstance(value, kind):
+            if value not in set(kind):
+                raise InvalidOptionError(
+                    f"There is no {words} '{value}': choose from {', '.join(kind)}."
+                )
+            freeze(self, name, kind(value))
+
+    def _freeze_values(self, name: str) -> None:
+        """Replace a list by an array, and check that values are numbers."""
+        values = getattr(self, name)
+        if isinstance(values, bool | int | float):
+            return
+        try:
+            array = np.array(values)
+        except ValueError:
+            array = np.array(None)
+        if array.dtype.kind not in "biuf":
+            raise InvalidOptionError(f"The option {name} must be a number: give one.")
+        if array.ndim > (name in BY_CHAIN):
+            raise InvalidOptionError(
+                f"The option {name} has {array.ndim} axes: give one number"
+                f"{' for each chain, or for all' if name in BY_CHAIN else ''}."
+            )
+        array.setflags(write=False)
+        freeze(self, name, array if array.ndim else array.item())
+
+    def check_count(self, count: int) -> None:
+        """Raise ``InvalidOptionError`` unless arrays have one value for each of some chains."""
+        for name in BY_CHAIN:
+            values = getattr(self, name)
+            if isinstance(values, np.ndarray) and len(values) != count:
+                raise InvalidOptionError(
+                    f"There are {len(values)} values of {name} for {count} chains: give one for"
+                    " each chain, or one number for all."
+                )
 
     def take(self, rows: Counts) -> SolveOptions:
         """Return the options of some of the chains."""

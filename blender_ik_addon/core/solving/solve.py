@@ -63,6 +63,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     options = options or SolveOptions()
     count, compiled = len(chains), compile_chains(chains)
     _check_goals(chains, goals)
+    options.check_count(count)
     if options.solver is Solver.FOLLOW:
         return _drag_chains(chains, goals, options)
     forces_act = chains.forces is not None and options.solver is Solver.FORCE

@@ -178,6 +178,22 @@ GOALS = {
 }
 OPTIONS = {
     "unknown solver": (", ".join(core.Solver), lambda: core.SolveOptions(solver="LIMB")),
+    "unknown end": ("TIP, ROOT", lambda: core.SolveOptions(lead="MIDDLE")),
+    "a word for a number": ("number", lambda: core.SolveOptions(iterations="many")),
+    "nothing for a number": ("number", lambda: core.SolveOptions(tolerance=None)),
+    "a ragged list": ("number", lambda: core.SolveOptions(tolerance=[[1.0], [1.0, 2.0]])),
+    "a word for a flag": ("number", lambda: core.SolveOptions(use_flip_bend="yes")),
+    "two axes": ("for each chain", lambda: core.SolveOptions(tolerance=np.ones((3, 1)))),
+    "two weights": ("axes", lambda: core.SolveOptions(orient_weight=np.ones(2))),
+    "flips of other chains": (
+        "2 values of use_flip_bend for 3 chains",
+        lambda: core.solve_batch(
+            core.Chains(BATCH),
+            core.Goals(TARGETS),
+            core.SolveOptions(use_flip_bend=np.array([True, False])),
+        ),
+    ),
+    "tolerances for one chain": ("2 values", lambda: solve_bones(2, tolerance=[0.1, 0.2])),
     "no iterations": ("limit of iterations", lambda: core.SolveOptions(iterations=0)),
     "tolerance below zero": ("tolerance", lambda: core.SolveOptions(tolerance=-1e-9)),
     "tolerances": ("tolerance", lambda: core.SolveOptions(tolerance=np.array([1.0, NAN]))),
@@ -238,3 +254,18 @@ def test_a_number_of_any_kind_stands_for_all_bones():
         assert np.array_equal(limited.high, np.ones((3, 3)))
         assert np.array_equal(limited.slide_high, np.ones(3))
         assert np.array_equal(forces(masses=number).masses, np.ones(3))
+
+
+def test_names_and_lists_stand_for_members_and_arrays():
+    for lead in core.Lead:
+        one, other = (
+            solve_bones(3, solver=core.Solver.FOLLOW, lead=name) for name in (lead, str(lead))
+        )
+        assert np.array_equal(one.joint_positions, other.joint_positions)
+    chains, goals, options = core.Chains(BATCH), core.Goals(0.5 * TARGETS), core.SolveOptions
+    tolerances = [0.01, 0.02, 0.03]
+    one, other = (
+        core.solve_batch(chains, goals, options(core.Solver.CCD, tolerance=values))
+        for values in (np.array(tolerances), tolerances)
+    )
+    assert np.array_equal(one.joint_positions, other.joint_positions)
