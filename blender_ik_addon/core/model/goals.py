@@ -11,7 +11,7 @@ import numpy as np
 from ..algebra.arithmetic import Array
 from .errors import InvalidGoalError
 from .floor import Floor
-from .records import Record, Shape, check_array, freeze, take_record
+from .records import Record, Shape, check_array, check_shape, freeze, take_record
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Goal(Record):
         leading = target[:-1]
         if self.pole_position is not None:
             self._freeze_arrays(InvalidGoalError, pole_position=target)
-        if isinstance(self.pole_angle, np.ndarray):
+        if not isinstance(self.pole_angle, int | float):
             self._freeze_arrays(InvalidGoalError, pole_angle=leading)
         elif not abs(self.pole_angle) < np.inf:
             raise InvalidGoalError("The pole angle must be finite: set it in radians.")
@@ -84,6 +84,10 @@ class Goal(Record):
                 )
             self._freeze_rotations("near_wxyz", "near rotation", (*leading[:-1], "n", 4))
             self._freeze_arrays(InvalidGoalError, near_root=(*leading[:-1], 3))
+        elif self.near_root is not None:
+            raise InvalidGoalError(
+                "A near root is part of a near pose: give near_wxyz with it, or leave both out."
+            )
 
     def _freeze_rotations(self, name: str, words: str, shape: Shape) -> None:
         """Replace rotations of any length by unit quaternions."""
@@ -105,12 +109,17 @@ class Goal(Record):
         for name, kind in (("has_pole", bool), ("has_tip_rotation", bool), ("priority", int)):
             values = getattr(self, name)
             if values is not None:
-                if len(values) != leading[-1]:
+                count = np.size(values)
+                if np.ndim(values) != 1 or count != leading[-1]:
                     raise InvalidGoalError(
-                        f"There must be {leading[-1]} values of {name}, not {len(values)}: give"
+                        f"There must be {leading[-1]} values of {name}, not {count}: give"
                         " one for each effector, the same for all trees."
                     )
+                if kind is int:
+                    _check_priorities(values)
                 freeze(self, name, tuple(kind(value) for value in values))
+        if self.floor is not None:
+            _check_floor(self.floor, (*leading[:-1], 3))
 
     def as_batch(self) -> Goals:
         """Return the goal of one chain as a batch of one."""
@@ -124,3 +133,23 @@ class Goals(Goal):
     """
 
     leading = ("B",)
+
+
+def _check_priorities(values: Sequence[int]) -> None:
+    """Raise ``InvalidGoalError`` if a priority is not a whole number from zero on."""
+    numbers = np.asarray(values)
+    if numbers.dtype.kind not in "iuf" or (numbers < 0).any() or (numbers % 1 != 0).any():
+        raise InvalidGoalError(
+            "The priorities must be whole numbers: give 0 for goals that are always held, 1 and 2"
+            " for others, or 3 and more for goals that pull softly."
+        )
+
+
+def _check_floor(floor: Floor, shape: Shape) -> None:
+    """Raise ``InvalidGoalError`` if a floor is for another number of trees."""
+    if not isinstance(floor, Floor):
+        raise InvalidGoalError(
+            f"The floor must be a Floor, not a {type(floor).__name__}: give one."
+        )
+    advice = "give one floor for each tree"
+    check_shape(floor.normal.shape, shape, "floor's normal", InvalidGoalError, advice)

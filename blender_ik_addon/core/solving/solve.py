@@ -96,6 +96,10 @@ def _check_goals(chain: Chain, goal: Goal) -> None:
         InvalidGoalError,
         "give one goal for each chain, in a tree one for each effector",
     )
+    if goal.floor is not None and not all(0 <= b < chain.bone_count for b in goal.floor.bones):
+        raise InvalidGoalError(
+            "A point of the floor belongs to no bone: give it the index of a bone of the tree."
+        )
     if goal.near_wxyz is not None:
         shape, bone_shape = goal.near_wxyz.shape[-2:], (chain.bone_count, 4)
         advice = "give one for each bone"

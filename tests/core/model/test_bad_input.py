@@ -80,6 +80,10 @@ def floating(parents):
     return core.Chain(JOINTS[:3], joints=joints(kinds), topology=topology)
 
 
+def floor(bone):
+    return core.Floor((bone,), HEADS[:1], (0.0, 0.0, 1.0), np.zeros(3))
+
+
 def read_rotations():
     chains = ARM.chains(2)
     return core.bone_rotations(chains, core.solve_batch(chains, core.Goals(TARGETS[:2])))
@@ -165,6 +169,25 @@ GOALS = {
     "one pole of two": ("shape", lambda: solve_tree(pole_position=TIPS[0])),
     "flags": ("2 values of has_pole", lambda: solve_tree(has_pole=[True])),
     "priorities": ("2 values of priority", lambda: solve_tree(priority=(1, 2, 3))),
+    "priority of one": ("2 values of priority", lambda: solve_tree(priority=1)),
+    "priorities in words": ("2 values of priority", lambda: solve_tree(priority="ab")),
+    "priorities in letters": ("whole numbers", lambda: solve_tree(priority=("a", "b"))),
+    "a fraction": ("whole numbers", lambda: solve_tree(priority=(1.5, 1))),
+    "below zero": ("whole numbers", lambda: solve_tree(priority=(-1, 1))),
+    "one flag": ("2 values of has_pole", lambda: solve_tree(has_pole=True)),
+    "an angle in words": ("numbers", lambda: core.Goal(TARGET, TARGET, "wide")),
+    "angles of other chains": ("shape", lambda: core.Goals(TARGETS, TARGETS, [1.0, 2.0])),
+    "a root without a pose": (
+        "near_wxyz",
+        lambda: solve_tree(priority=(1, 2), near_root=np.zeros(3)),
+    ),
+    "a number as floor": ("Floor", lambda: solve_tree(priority=(1, 2), floor=0.0)),
+    "a floor of another bone": ("index", lambda: solve_tree(priority=(1, 2), floor=floor(3))),
+    "a floor before all bones": ("index", lambda: solve_tree(priority=(1, 2), floor=floor(-1))),
+    "one floor for two trees": (
+        "one floor for each tree",
+        lambda: core.Goals(np.array([TIPS, TIPS]), priority=(1, 2), floor=floor(0)),
+    ),
     "near without order": ("with priorities", lambda: solve_tree(near_wxyz=np.ones((3, 4)))),
     "near to nothing": ("zero", lambda: solve_tree(priority=(1, 2), near_wxyz=np.zeros((3, 4)))),
     "near to others": (
