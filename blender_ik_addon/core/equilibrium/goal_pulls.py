@@ -69,11 +69,11 @@ def limit_pull(target: Array, output: Array, points: int, pulls: GoalPulls, reac
         pulls: The pulls; other targets stay.
         reach: Reach of the trees, shape (B,).
     """
-    offset = (target - output)[:points].reshape(-1, 3, len(reach))
+    offset = (target - output)[:points].reshape(points // 3, 3, len(reach))
     distance = np.sqrt((offset**2).sum(axis=1, keepdims=True))
     share = np.minimum(1.0, MAX_PULL * reach / np.maximum(distance, np.finfo(float).tiny))
     limited = target.copy()
-    limited[:points] = output[:points] + (share * offset).reshape(points, -1)
+    limited[:points] = output[:points] + (share * offset).reshape(points, len(reach))
     return np.where(pulls.goals.any(axis=0)[:, None], limited, target)
 
 

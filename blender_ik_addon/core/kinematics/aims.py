@@ -390,7 +390,7 @@ class Aims(Rows):
         rows = [] if self.poles is None else [self.poles.find_pole_errors(posed)]
         if self.tips is not None:
             error = self.tips.find_rotation_errors(posed)
-            rows.append(error.reshape(-1, error.shape[-1]))
+            rows.append(error.reshape(3 * len(error), error.shape[-1]))
         return np.concatenate(rows) * self._scale
 
     def find_twist(self, posed: Posed, line: Array) -> Array:

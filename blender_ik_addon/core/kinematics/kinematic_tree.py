@@ -167,12 +167,12 @@ class KinematicTree(Rows):
 
     def weigh(self, points: Array) -> Array:
         """Return points of the effectors (E, 3, B), weighted, as rows of an output (3 E, B)."""
-        return (points * self.sqrt_weights[:, None]).reshape(-1, points.shape[-1])
+        return (points * self.sqrt_weights[:, None]).reshape(3 * len(points), points.shape[-1])
 
     def unweigh(self, rows: Array) -> Array:
         """Return rows of an output (3 E, B), without weights, as points of effectors (E, 3, B)."""
         least = np.maximum(self.sqrt_weights, arrays.MIN_LENGTH)
-        points: Array = rows.reshape(len(self.ends), 3, -1) / least[:, None]
+        points: Array = rows.reshape(len(self.ends), 3, rows.shape[-1]) / least[:, None]
         return points
 
     def find_output(self, posed: Posed) -> Array:

@@ -15,7 +15,7 @@ from ..algebra.arithmetic import Array, Counts, Number
 from .errors import InvalidChainError
 from .forces import Forces
 from .joints import JointKind, Joints
-from .records import Record, Shape, check_shape, freeze, take_record
+from .records import Record, Shape, check_kind, check_shape, freeze, take_record
 from .topology import Topology
 
 # Smallest length of a segment, as a share of the chain's: float32 storage cannot keep the direction
@@ -59,6 +59,10 @@ class Chain(Record):
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
+        records = (("joints", Joints), ("forces", Forces), ("topology", Topology))
+        for name, kind in records:
+            if getattr(self, name) is not None:
+                check_kind(getattr(self, name), kind, name, InvalidChainError)
         shape: Shape = (*self.leading, "n + 1", 3)
         self._freeze_arrays(InvalidChainError, joint_positions=shape)
         leading, count = self.joint_positions.shape[:-2], self.bone_count
@@ -149,7 +153,8 @@ class Chains(Chain):
         return len(self.joint_positions)
 
     def take(self, rows: Counts | int) -> Chains:
-        """Return some of the chains; compiled data is shared."""
+        """Return some of the chains, by indices or flags; compiled data is shared."""
+        rows = np.arange(len(self))[rows if np.size(rows) else np.empty(0, dtype=np.int64)]
         chains = super().take(rows)
         vars(chains).update(compiled=None, source=(self, rows))
         return chains
@@ -160,7 +165,8 @@ class Chains(Chain):
         Args:
             gravity: As in ``Forces``, shape (B, 3).
         """
-        assert self.forces is not None
+        if self.forces is None:
+            raise InvalidChainError("Gravity acts on masses only: give the chains forces first.")
         chains = object.__new__(Chains)
         forces = self.forces.under(gravity)
         source = self.source[0] if self.source and self.source[1] is None else self

@@ -81,6 +81,9 @@ class Joints(Record):
 
     def __post_init__(self) -> None:
         """Copy, check and freeze the arrays."""
+        self._freeze_kinds()
+        if np.ndim(self.offsets) < 3:
+            raise InvalidChainError("The joints have no offsets: give a 3 x 3 matrix for each.")
         if self.slide_axes is None:
             freeze(self, "slide_axes", np.asarray(self.offsets)[..., 1])
         bones = (*np.shape(self.offsets)[:-3], len(self.kinds))
@@ -95,7 +98,6 @@ class Joints(Record):
         )
         ranges = {"low": axes, "high": axes, "slide_low": bones, "slide_high": bones}
         self._freeze_arrays(InvalidChainError, "joints' ", can_be_infinite=True, **ranges)
-        freeze(self, "kinds", tuple(JointKind(kind) for kind in self.kinds))
         freeze(self, "unturned", tuple(int(bone) for bone in self.unturned))
         if not all(0 <= bone < len(self.kinds) for bone in self.unturned):
             raise InvalidChainError(
@@ -111,6 +113,17 @@ class Joints(Record):
     def shape(self) -> tuple[int, ...]:
         """Shape (B, n) for the joints of B chains, (n,) for those of one."""
         return self.slide_low.shape
+
+    def _freeze_kinds(self) -> None:
+        try:
+            kinds = tuple(JointKind(kind) for kind in self.kinds)
+        except (TypeError, ValueError):
+            names = ", ".join(kind.name for kind in JointKind)
+            raise InvalidChainError(
+                f"The kinds of joints must be members of JointKind: give one of {names} for each"
+                " bone."
+            ) from None
+        freeze(self, "kinds", kinds)
 
     def _check_ranges(self) -> None:
         if (self.low > self.high).any() or (self.slide_low > self.slide_high).any():

@@ -64,6 +64,13 @@ def check_shape(
         raise error(f"The {name} must have shape {words}, not {actual}: {advice}.")
 
 
+def check_kind(value: object, kind: type, name: str, error: type[IKError]) -> None:
+    """Raise ``error`` with advice if a value is not a record of a class."""
+    if not isinstance(value, kind):
+        expected, actual = kind.__name__, type(value).__name__
+        raise error(f"The {name} must be of the class {expected}, not {actual}: give {expected}.")
+
+
 def freeze(record: object, name: str, value: object) -> None:
     """Set an attribute of a frozen record during its construction."""
     object.__setattr__(record, name, value)

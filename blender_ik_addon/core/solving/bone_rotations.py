@@ -21,12 +21,22 @@ def bone_rotations(chain: Chain, solution: Solution) -> Array:
     wxyz in armature space, shape (n, 4), or (B, n, 4): rotation i turns the start orientation of
     bone i to its solved one.
 
-    Raises InvalidChainError if the chain has joints; its solution has local rotations.
+    Raises InvalidChainError if the chain has joints or is a tree; its solution has local rotations.
     """
-    if chain.joints is not None:
+    if chain.joints is not None or chain.topology is not None:
         raise InvalidChainError(
-            "Positions do not determine the rotations of chains with joints:"
+            "Positions do not determine the rotations of trees and of chains with joints:"
             " read the local rotations of their solutions."
+        )
+    # A single chain may be one of a batch of one.
+    sizes = [
+        record.joint_positions.reshape(-1, *record.joint_positions.shape[-2:]).shape
+        for record in (chain, solution)
+    ]
+    if sizes[0] != sizes[1]:
+        raise InvalidChainError(
+            f"The chain has joints of shape {chain.joint_positions.shape} and the solution"
+            f" {solution.joint_positions.shape}: give the chain that was solved."
         )
     if solution.blended_rotations_wxyz is not None:
         return solution.blended_rotations_wxyz

@@ -85,7 +85,7 @@ class CompiledChains:
     @property
     def is_in_floats(self) -> bool:
         """Whether the chains are solved, swept or dragged one by one, in floats."""
-        return 0 < self.count <= MAX_CHAINS_IN_FLOATS
+        return len(self.chains) > 0 and self.count <= MAX_CHAINS_IN_FLOATS
 
     @compile_once
     def start(self) -> StartPose:

@@ -296,7 +296,8 @@ class _PriorityProblem:
             if not rows.size:
                 break
         pin_gap = np.abs(ended.gap[self._pins]).max(axis=0, initial=0.0)
-        forces = ended.force[: 3 * len(self._tree.ends)].reshape(-1, 3, len(pin_gap))
+        ends = len(self._tree.ends)
+        forces = ended.force[: 3 * ends].reshape(ends, 3, len(pin_gap))
         sizes, up = np.sqrt((forces**2).sum(axis=1)), self._normal[:, None]
         lift, sizes = (forces[self._effectors :] * up).sum(axis=1), sizes[: self._effectors]
         gap, is_on = np.abs(ended.floor_gap).max(axis=0, initial=0.0), np.ones(lift.shape, np.bool_)

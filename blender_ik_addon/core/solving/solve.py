@@ -14,10 +14,15 @@ from ..algebra.rotation import conjugate, multiply, power
 from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.task import accept_distance, make_array_task, make_float_tasks
 from ..model.chains import Chain, Chains
-from ..model.errors import InvalidGoalError, SolverMismatchError
+from ..model.errors import (
+    InvalidChainError,
+    InvalidGoalError,
+    InvalidOptionError,
+    SolverMismatchError,
+)
 from ..model.goals import Goal, Goals
 from ..model.options import Lead, SolveOptions, Solver
-from ..model.records import check_shape
+from ..model.records import check_kind, check_shape
 from ..model.solutions import Solution, Solutions
 from ..model.status import BLENDED, EXTENDED, REACHED
 from .bone_rotations import bone_rotations, turn_part_way
@@ -41,8 +46,10 @@ def solve(chain: Chain, goal: Goal, options: SolveOptions | None = None) -> Solu
 
     Raises:
         SolverMismatchError: If TWO_BONE gets a chain of more or fewer than two segments (a tip bone
-            that takes the target's rotation does not count).
+            that takes the target's rotation does not count), or if the solver solves no trees.
     """
+    check_kind(chain, Chain, "chain", InvalidChainError)
+    check_kind(goal, Goal, "goal", InvalidGoalError)
     return solve_batch(compile_chains(chain).chains, goal.as_batch(), options)[0]
 
 
@@ -60,7 +67,10 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
         InvalidGoalError: If there are not as many goals as chains.
         SolverMismatchError: As ``solve``.
     """
-    options = options or SolveOptions()
+    options = SolveOptions() if options is None else options
+    check_kind(chains, Chains, "chains", InvalidChainError)
+    check_kind(goals, Goals, "goals", InvalidGoalError)
+    check_kind(options, SolveOptions, "options", InvalidOptionError)
     count, compiled = len(chains), compile_chains(chains)
     _check_goals(chains, goals)
     options.check_count(count)
@@ -157,6 +167,11 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     No chain is turned as a whole: every bone swings from its parent by the shortest rotation.
     Poles, flips, rotations of the tip and soft distances are for chains whose root does not move.
     """
+    if chains.topology is not None:
+        raise SolverMismatchError(
+            "{solver} does not solve chains that share bones: choose NEWTON or FABRIK.",
+            solver=options.solver,
+        )
     if chains.joints is not None and chains.joints.unturned:
         raise SolverMismatchError(
             "Follow needs bones that turn with their parents: leave unturned out,"

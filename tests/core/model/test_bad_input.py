@@ -84,6 +84,10 @@ def floor(bone):
     return core.Floor((bone,), HEADS[:1], (0.0, 0.0, 1.0), np.zeros(3))
 
 
+def rotations_of(chain, solution):
+    return core.bone_rotations(chain, solution)
+
+
 def read_rotations():
     chains = ARM.chains(2)
     return core.bone_rotations(chains, core.solve_batch(chains, core.Goals(TARGETS[:2])))
@@ -136,6 +140,28 @@ CHAINS = {
     "a zero start": ("zero", lambda: joints(start_wxyz=np.zeros((3, 4)))),
     "an infinite axis": ("finite", lambda: joints(slide_axes=np.full((3, 3), INFINITE))),
     "huge points": ("huge", lambda: core.Chain(1e101 * JOINTS)),
+    "kinds in words": ("JointKind", lambda: joints(("BALL", "BALL"))),
+    "no such kind": ("FLOATING", lambda: joints((0, 99))),
+    "one kind": ("for each bone", lambda: core.Joints(core.JointKind.BALL, np.eye(3), at_rest(1))),
+    "no offsets": ("3 x 3", lambda: joints(offsets=None)),
+    "a list as topology": ("Topology", lambda: core.Chain(BOTH, topology=[-1, 0, 0])),
+    "a list as joints": ("Joints", lambda: core.Chain(JOINTS, joints=[0, 0, 0])),
+    "an array as forces": ("Forces", lambda: core.Chain(JOINTS, forces=np.ones(3))),
+    "points for a chain": ("Chain", lambda: core.solve(JOINTS, core.Goal(TARGET))),
+    "one chain in a batch": (
+        "Chains",
+        lambda: core.solve_batch(core.Chain(JOINTS), core.Goals(TARGETS[:1])),
+    ),
+    "gravity without forces": ("forces first", lambda: core.Chains(BATCH).under(TARGETS)),
+    "rotations of a tree": ("local rotations", lambda: rotations_of(tree(), solve_tree())),
+    "rotations of another chain": (
+        "that was solved",
+        lambda: rotations_of(core.Chain(JOINTS), solve_bones(2)),
+    ),
+    "rotations of one of many": (
+        "that was solved",
+        lambda: rotations_of(core.Chains(BATCH), solve_bones(3)),
+    ),
     "negative": ("below zero", lambda: forces(stiffness=-np.ones(3))),
     "other masses": ("shape", lambda: forces(masses=np.ones(2))),
     "infinite gravity": ("finite", lambda: forces(gravity=np.array([0.0, NAN, 0.0]))),
@@ -175,6 +201,11 @@ GOALS = {
     "a fraction": ("whole numbers", lambda: solve_tree(priority=(1.5, 1))),
     "below zero": ("whole numbers", lambda: solve_tree(priority=(-1, 1))),
     "one flag": ("2 values of has_pole", lambda: solve_tree(has_pole=True)),
+    "a target for a goal": ("Goal", lambda: core.solve(core.Chain(JOINTS), TARGET)),
+    "one goal in a batch": (
+        "Goals",
+        lambda: core.solve_batch(core.Chains(BATCH), core.Goal(TARGET)),
+    ),
     "an angle in words": ("numbers", lambda: core.Goal(TARGET, TARGET, "wide")),
     "angles of other chains": ("shape", lambda: core.Goals(TARGETS, TARGETS, [1.0, 2.0])),
     "a root without a pose": (
@@ -202,6 +233,10 @@ GOALS = {
 OPTIONS = {
     "unknown solver": (", ".join(core.Solver), lambda: core.SolveOptions(solver="LIMB")),
     "unknown end": ("TIP, ROOT", lambda: core.SolveOptions(lead="MIDDLE")),
+    "a solver for options": (
+        "SolveOptions",
+        lambda: core.solve(core.Chain(JOINTS), core.Goal(TARGET), core.Solver.FABRIK),
+    ),
     "a word for a number": ("number", lambda: core.SolveOptions(iterations="many")),
     "nothing for a number": ("number", lambda: core.SolveOptions(tolerance=None)),
     "a ragged list": ("number", lambda: core.SolveOptions(tolerance=[[1.0], [1.0, 2.0]])),
@@ -233,6 +268,10 @@ MISMATCHES = {
     "a tree for CCD": (
         "choose NEWTON or FABRIK",
         lambda: core.solve(TREE.tree(), core.Goal(TREE.tips), core.SolveOptions(core.Solver.CCD)),
+    ),
+    "a tree, dragged": (
+        "choose NEWTON or FABRIK",
+        lambda: core.solve(tree(), core.Goal(TIPS), core.SolveOptions(core.Solver.FOLLOW)),
     ),
     "unturned, dragged": (
         "leave unturned out",
@@ -292,3 +331,35 @@ def test_names_and_lists_stand_for_members_and_arrays():
         for values in (np.array(tolerances), tolerances)
     )
     assert np.array_equal(one.joint_positions, other.joint_positions)
+
+
+def test_chains_are_taken_by_indices_in_any_form_and_by_flags():
+    chains, goals = core.Chains(BATCH), core.Goals(np.arange(9).reshape(3, 3) / 9.0)
+    expected = core.solve_batch(chains, goals).joint_positions
+    flags = np.array([True, False, True])
+    for rows in ([0, 2], flags, flags.tolist(), np.array([0, -1]), [], np.array([])):
+        indices = np.arange(3)[rows] if len(rows) else np.empty(0, dtype=np.int64)
+        some = core.Goals(goals.target_position[indices])
+        solved = core.solve_batch(chains.take(rows), some)
+        assert np.array_equal(solved.joint_positions, expected[indices])
+
+
+@pytest.mark.parametrize("solver", core.Solver)
+@pytest.mark.parametrize("count", [2, 20])
+def test_an_empty_batch_gives_no_poses(count, solver):
+    weights = core.Forces(np.ones((count, 3)), np.ones((count, 3)), np.ones((count, 3)))
+    if solver is core.Solver.TWO_BONE:
+        batches = [core.Chains(np.tile(JOINTS[:3], (count, 1, 1)))]
+    else:
+        batches = [ARM.chains(count), core.Chains(np.tile(JOINTS, (count, 1, 1)), forces=weights)]
+    if solver in (core.Solver.NEWTON, core.Solver.FABRIK):
+        batches.append(TREE.trees(count))
+    for chains in batches:
+        shape = (0,) if chains.topology is None else (0, len(TREE.tips))
+        points = np.zeros((*shape, 3))
+        goals = [core.Goals(points), core.Goals(points, points)]
+        if chains.topology is not None:
+            goals.append(core.Goals(points, priority=range(len(TREE.tips))))
+        for goal in goals:
+            solved = core.solve_batch(chains.take([]), goal, core.SolveOptions(solver))
+            assert solved.joint_positions.shape == (0, *chains.joint_positions.shape[1:])
