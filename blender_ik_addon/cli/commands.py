@@ -180,6 +180,10 @@ def _check_output(options: argparse.Namespace) -> None:
     output: Path | None = options.output
     written = [output] if output is not None else []
     if output is not None and saving.is_same_file(output, source):
+        if options.command == "chunk":
+            raise UsageError(
+                f"{output} is the open file, and chunk has no --overwrite: choose another file."
+            )
         raise UsageError(f"{output} is the open file: use --overwrite to write to it.")
     if options.overwrite:
         saving.check_writable(source)
@@ -190,7 +194,17 @@ def _check_output(options: argparse.Namespace) -> None:
                 f"{options.report} is the open file or the output: choose another for the report."
             )
     for path in written:
+        if any(saving.is_same_file(path, other) for other in _files_to_read(options)):
+            raise UsageError(
+                f"{path} is a library of the open file or a chunk to merge: choose another file."
+            )
         saving.check_writable(path)
+
+
+def _files_to_read(options: argparse.Namespace) -> list[Path]:
+    """Return the files that a command reads besides the open file."""
+    libraries = [Path(bpy.path.abspath(library.filepath)) for library in bpy.data.libraries]
+    return [*libraries, *getattr(options, "chunks", ())]
 
 
 def _play_frames(

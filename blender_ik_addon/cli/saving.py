@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from pathlib import Path
 import bpy
 
 from .errors import CommandError, UsageError
+
+# The permissions to write of all users. A file without any is locked on purpose, also for root.
+ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_writable(path: Path) -> None:
@@ -23,6 +27,9 @@ def check_writable(path: Path) -> None:
         raise UsageError(f"{path} is a folder: name a file in it.")
     if not os.access(folder, os.W_OK):
         raise CommandError(f"The folder {folder} is not writable: choose another.")
+    # A file that is only replaced need not be writable, but Blender refuses these files as well.
+    if path.exists() and not (os.access(path, os.W_OK) and path.stat().st_mode & ANY_WRITE):
+        raise CommandError(f"{path} is read-only: make it writable, or choose another file.")
 
 
 def make_folder(path: Path) -> None:

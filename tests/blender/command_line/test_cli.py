@@ -182,6 +182,35 @@ def test_the_open_file_is_written_only_with_overwrite(file, capfd):
     assert all(chain.mute for chain in bpy.data.objects["Rig 0"].chain_ik.chains)
 
 
+def test_files_that_are_read_or_read_only_are_not_replaced(file, capfd, tmp_path):
+    library, shot, chunk = (tmp_path / name for name in ("lib.blend", "shot.blend", "a.npz"))
+    bpy.data.texts.new("Notes")
+    lines.save(library)
+    lines.open_file(file)
+    with bpy.data.libraries.load(str(library), link=True, relative=True) as (_, wanted):
+        wanted.texts = ["Notes"]
+    lines.save(shot)
+    assert run(capfd, "chunk", "--output", chunk)[0] == 0
+    before = library.read_bytes(), chunk.read_bytes()
+    for arguments in (
+        ("bake", "--output", library),
+        ("report", "--report", library),
+        ("chunk", "--output", library),
+        ("merge", chunk, "--output", chunk),
+    ):
+        assert "choose another file" in refusal(capfd, 2, *arguments)
+    assert before == (library.read_bytes(), chunk.read_bytes())
+    for locked, arguments in (
+        (shot, ("bake", "--overwrite")),
+        (file, ("bake", "--output", file)),
+        (chunk, ("chunk", "--output", chunk)),
+    ):
+        before_lock = locked.read_bytes()
+        locked.chmod(0o444)
+        assert "read-only" in refusal(capfd, 1, *arguments)
+        assert locked.read_bytes() == before_lock
+
+
 @pytest.mark.parametrize("compress", [False, True])
 def test_a_file_stays_compressed_or_not_and_finds_what_it_refers_to(file, capfd, compress):
     (file.parent / "sub").mkdir()
