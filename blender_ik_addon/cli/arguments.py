@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..rig.keying.playing import MAX_FRAME
 from .frames import frames_of
 
 STDOUT = "-"
+DEFAULT_SMOOTHNESS = 0.5
 EXIT_CODES = (
     "exit codes: 0 all chains reached their targets, 1 error, 2 wrong usage,"
     " 3 a target was not reached"
@@ -19,31 +23,33 @@ INDEPENDENT, DEPENDENT = "independent", "dependent"
 frame to frame or depend on such chains."""
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
+def _number(
+    kind: Callable[[str], float], least: float, most: float, words: str
+) -> Callable[[str], float]:
+    """Return a function that reads a number of a range, or says in words which one to give."""
+
+    def read(text: str) -> float:
+        try:
+            number = kind(text)
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"'{text}' is not {words}")
+        return number
+
+    return read
 
 
-def _share(text: str) -> float:
-    number = float(text)
-    if not 0.0 <= number <= 1.0:
-        raise argparse.ArgumentTypeError("must be a number from 0 to 1")
-    return number
-
-
-def _distance(text: str) -> float:
-    number = float(text)
-    if not 0.0 <= number < math.inf:
-        raise argparse.ArgumentTypeError("must be 0 or a positive number")
-    return number
+_POSITIVE = _number(int, 1, math.inf, "a whole number of 1 or more")
+_FRAME = _number(int, -MAX_FRAME, MAX_FRAME, f"a frame from {-MAX_FRAME} to {MAX_FRAME}")
+_SHARE = _number(float, 0.0, 1.0, "a number from 0 to 1")
+_DISTANCE = _number(float, 0.0, sys.float_info.max, "a number of 0 or more")
 
 
 _PATTERNS: dict[str, Any] = {"action": "append", "default": [], "metavar": "PATTERN"}
 _FLAG: dict[str, Any] = {"action": "store_true"}
 _FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
-_NUMBER: dict[str, Any] = {"type": _positive, "default": 1, "metavar": "N"}
+_NUMBER: dict[str, Any] = {"type": _POSITIVE, "default": 1, "metavar": "N"}
 _OPTIONS: dict[str, dict[str, Any]] = {
     "chunks": {"type": Path, "nargs": "+", "metavar": "CHUNK", "help": "files from chunk"},
     "--frames": {
@@ -52,7 +58,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "frames, for example 1-250 or 10,20,30-40; default: {frames}",
     },
     "--from": {
-        "type": int,
+        "type": _FRAME,
         "dest": "first",
         "metavar": "FRAME",
         "help": "start frame of chains that continue from frame to frame; default: the first of"
@@ -79,7 +85,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--keep-live": _FLAG | {"help": "do not mute the chains afterwards"},
     "--step": _NUMBER | {"help": "key every N frames, and the last frame of each range"},
     "--tolerance": {
-        "type": _distance,
+        "type": _DISTANCE,
         "default": 0.0,
         "metavar": "X",
         "help": "leave out keys if no bone then turns by more than X radians, or moves or grows by"
@@ -91,8 +97,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "frames (default): key each frame as it plays; clip: {clip}",
     },
     "--smoothness": {
-        "type": _share,
-        "default": 0.5,
+        "type": _SHARE,
         "metavar": "X",
         "help": "smoothness of a clip, from 0 to 1; 0 changes only frames around jumps;"
         " default: 0.5",

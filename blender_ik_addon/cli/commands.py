@@ -22,7 +22,7 @@ from ..rig.keying.keys import check_keyable
 from ..rig.keying.played_keys import key_played_frames
 from ..rig.keying.playing import check_live, frames_to_evaluate, preserve_frame
 from . import chunks, jobs, report, saving
-from .arguments import DEPENDENT, INDEPENDENT, STDOUT
+from .arguments import DEFAULT_SMOOTHNESS, DEPENDENT, INDEPENDENT, STDOUT
 from .chain_choice import ChosenChains, choose
 from .clips import improve_clip
 from .errors import CommandError, UsageError, warn
@@ -40,6 +40,8 @@ def run_command(options: argparse.Namespace, stdout: TextIO) -> int:
     check_live(scene)
     if options.command == "chunk":
         saving.make_folder(options.output)
+    if getattr(options, "smoothness", None) is not None and options.method != "clip":
+        raise UsageError("--smoothness smooths clips only: use it with --method clip.")
     _check_output(options)
     return _COMMANDS[options.command](options, scene, stdout)
 
@@ -280,7 +282,8 @@ def _key_and_save(
     keyed_runs = runs
     if options.method == "clip":
         pairs = zip(rigs, parts, strict=True)
-        parts = [improve_clip(scene, rig, part, runs, options.smoothness) for rig, part in pairs]
+        smoothness = DEFAULT_SMOOTHNESS if options.smoothness is None else options.smoothness
+        parts = [improve_clip(scene, rig, part, runs, smoothness) for rig, part in pairs]
         keyed_runs = select_frames(parts[0].frames, options.step)
     for rig, part in zip(rigs, parts, strict=True):
         values = part.values[np.isin(part.frames, np.concatenate(keyed_runs))]

@@ -163,6 +163,29 @@ def test_wrong_usage_ends_with_2(file, capfd, arguments):
     assert "3 a target was not reached" in " ".join(out.split())
 
 
+@pytest.mark.parametrize(
+    ("option", "text", "words"),
+    [
+        ("--jobs", "two", "a whole number of 1 or more"),
+        ("--step", "1.5", "a whole number of 1 or more"),
+        ("--from", "start", "a frame from"),
+        ("--from", "9999999", "a frame from"),
+        ("--tolerance", "inf", "a number of 0 or more"),
+        ("--smoothness", "much", "a number from 0 to 1"),
+    ],
+)
+def test_a_wrong_number_is_answered_with_the_numbers_to_give(file, capfd, option, text, words):
+    code, _, err = run(capfd, "bake", "--overwrite", option, text)
+    assert code == 2
+    assert f"error: argument {option}: '{text}' is not {words}" in err
+
+
+def test_smoothness_without_a_clip_is_not_ignored(file, capfd):
+    before = file.read_bytes()
+    assert "--method clip" in refusal(capfd, 2, "bake", "--overwrite", "--smoothness", "0.9")
+    assert file.read_bytes() == before
+
+
 def test_the_open_file_is_written_only_with_overwrite(file, capfd):
     before = file.read_bytes()
     link = file.with_name("link.blend")
