@@ -24,7 +24,7 @@ from ..model.goals import Goal, Goals
 from ..model.options import Lead, SolveOptions, Solver
 from ..model.records import check_kind, check_shape
 from ..model.solutions import Solution, Solutions
-from ..model.status import BLENDED, EXTENDED, REACHED
+from ..model.status import BLENDED, EXTENDED, ITERATIONS_USED_UP, REACHED, Codes
 from .bone_rotations import bone_rotations, turn_part_way
 from .compiled_chains import compile_chains
 from .dragging import Drag, drag_joints, drag_points
@@ -191,6 +191,11 @@ def _drag_chains(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
     residuals = norm(dragged[-1 if options.lead is Lead.TIP else 0] - targets.T)
     size = np.abs(start).max(axis=(1, 2))
     accepted = accept_distance(ARRAYS, options.tolerance, size, tuple(targets.T))
-    missed = EXTENDED if options.use_anchor else BLENDED
+    missed: Codes | np.int8 = BLENDED
+    if options.use_anchor:
+        # A drag may leave a gap within reach, too.
+        anchor = start[:, 0 if options.lead is Lead.TIP else -1]
+        is_far = norm((targets - anchor).T) > chains.max_reach
+        missed = np.where(is_far, EXTENDED, ITERATIONS_USED_UP)
     codes = np.where(residuals <= accepted, REACHED, missed)
     return record_solved(SolvedChain(dragged, IDENTITY, residuals, 0, codes, local))

@@ -220,3 +220,17 @@ def test_a_chain_with_its_root_anchored_stays_in_its_ranges_and_its_root_stays(n
         assert rig.violations(solution.local_rotations_wxyz).max() <= 1e-6
         moved = rig.joints(solution.local_rotations_wxyz)
         chain = replace(chain, joint_positions=solution.joint_positions, joints=moved)
+
+
+@pytest.mark.parametrize("lead", core.Lead)
+@pytest.mark.parametrize("share", [0.7, 1.5])
+def test_an_anchored_chain_is_extended_only_where_the_target_is_out_of_reach(lead, share):
+    points = np.array([(0.0, 0.2 * (bone % 2), float(bone)) for bone in range(5)])
+    chain = core.Chain(points)
+    anchor = points[0 if lead is core.Lead.TIP else -1]
+    target = anchor + share * chain.max_reach * np.array([0.6, 0.8, 0.0])
+    options = core.SolveOptions(core.Solver.FOLLOW, lead=lead, use_anchor=True, max_bend=0.2)
+    solution = core.solve(chain, core.Goal(target), options)
+    assert solution.residual > 0.1
+    is_far = share > 1.0
+    assert (solution.status is core.Status.EXTENDED) == is_far
