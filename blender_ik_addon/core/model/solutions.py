@@ -41,7 +41,7 @@ class Solution(Record):
         residual: Distance to the target from the returned effector, or from the root if FOLLOW
             leads that.
         iterations: Iterations used, 0 for closed forms.
-        status_code: Outcome of the solve, an index into ``STATUSES``.
+        status_code: Outcome of the solve, an index into ``tuple(Status)``.
     """
 
     joint_positions: Array
@@ -65,7 +65,7 @@ class Solution(Record):
 
     @property
     def statuses(self) -> tuple[Status, ...]:
-        """The outcome for each effector of a tree."""
+        """The outcome for each effector of a tree; of a batch of chains, for each chain."""
         return tuple(STATUSES[code] for code in self.status_code)
 
     @property
