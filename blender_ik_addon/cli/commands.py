@@ -21,6 +21,7 @@ from ..rig.keying.baking import find_still_chains, key, mute_permanently, select
 from ..rig.keying.keys import check_keyable
 from ..rig.keying.played_keys import key_played_frames
 from ..rig.keying.playing import check_live, frames_to_evaluate, preserve_frame
+from ..rig.keying.unplayed_keys import STRETCHED_TIME, is_time_stretched
 from . import chunks, jobs, report, saving
 from .arguments import DEFAULT_SMOOTHNESS, DEPENDENT, INDEPENDENT, STDOUT
 from .chain_choice import ChosenChains, choose
@@ -276,6 +277,8 @@ def _key_and_save(
 ) -> int:
     """Key the results of chains, mute these, save and report."""
     check_moved(parts)
+    if is_time_stretched(scene):
+        warn(None, STRETCHED_TIME)
     objects = {rig.name_full: rig for rig in scene.objects}
     rigs = [objects[part.armature] for part in parts]
     _check_keyable(rigs)

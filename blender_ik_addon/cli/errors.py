@@ -25,6 +25,7 @@ def armature_error(name: str, why: object) -> CommandError:
     return CommandError(f"'{name}': {why}")
 
 
-def warn(armature: str, sentence: str) -> None:
-    """Print a warning about an armature object or a chain of it."""
-    print(f"Warning: '{armature}': {sentence}", file=sys.stderr, flush=True)
+def warn(armature: str | None, sentence: str) -> None:
+    """Print a warning about an armature object or a chain of it; None for the whole scene."""
+    name = "" if armature is None else f"'{armature}': "
+    print(f"Warning: {name}{sentence}", file=sys.stderr, flush=True)

@@ -12,6 +12,7 @@ from ..properties.records import belongs_to_body, chain_spec, live_rigs, specs_t
 from ..rig.clips.whole_clip_bake import Baked, ClipBake, Keying, bake
 from ..rig.keying.baking import find_still_chains, may_move, may_pose, mute_permanently
 from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
+from ..rig.keying.unplayed_keys import STRETCHED_TIME, is_time_stretched
 from ..rig.reading.refusals import IN_EDIT_MODE
 from . import selection
 from .base import SKIP_SAVE, Stepwise, chains_in_words
@@ -193,6 +194,8 @@ class POSE_OT_chain_ik_bake(ClipOperator):
     def finish(self, context: bpy.types.Context, baked: Baked) -> None:
         """Mute the chains, and report what has been baked."""
         frames = range(self.frame_start, self.frame_end + 1)
+        if is_time_stretched(selection.scene_of(context)):
+            self.warn(STRETCHED_TIME)
         for sentence in () if self._clip is None else self._clip.sentences(frames):
             self.warn(sentence)
         self.warn_of_sharing(self._owner)

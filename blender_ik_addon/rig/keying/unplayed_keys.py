@@ -15,6 +15,8 @@ from .keys import Channel, curves_of
 Channels = Mapping[bpy.types.Object, Collection[Channel]]
 """Channels to key, by original object; a channel without a bone is a setting, by its path."""
 
+STRETCHED_TIME = "Time stretching moves keys: set Output > Time Stretching to 100 and 100 first."
+
 # By the flag of a curve, or of its group.
 _UNUSABLE_CURVES = {
     "mute": "The F-curve '{label}' of '{name}' is muted, so new keys would not play: unmute or"
@@ -41,10 +43,13 @@ def check_curves(channels: Channels, *, may_be_locked: bool = False) -> None:
 
 def check_unstretched(scene: bpy.types.Scene) -> None:
     """Raise a ``RigError`` if keys at frames of a scene would play at other frames."""
-    if scene.render.frame_map_old != scene.render.frame_map_new:
-        raise RigError(
-            "Time stretching moves keys: set Output > Time Stretching to 100 and 100 first."
-        )
+    if is_time_stretched(scene):
+        raise RigError(STRETCHED_TIME)
+
+
+def is_time_stretched(scene: bpy.types.Scene) -> bool:
+    """Tell whether Blender plays keys at other frames of a scene than they are at."""
+    return scene.render.frame_map_old != scene.render.frame_map_new
 
 
 def check_undriven(channels: Channels) -> None:

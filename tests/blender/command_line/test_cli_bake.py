@@ -72,6 +72,17 @@ def test_a_bake_of_a_part_names_chains_that_hold_still_beside_it(file, capfd):
         assert (sentence in capfd.readouterr().err) == is_named
 
 
+def test_a_bake_in_stretched_time_says_that_its_keys_play_at_other_frames(file, capfd):
+    output, sentence = file.with_name("out.blend"), "Warning: Time stretching moves keys"
+    assert lines.run("bake", "--output", output) == 0
+    assert sentence not in capfd.readouterr().err
+    lines.open_file(file)
+    bpy.context.scene.render.frame_map_new = 50
+    lines.save(file)
+    assert lines.run("bake", "--output", output) == 0
+    assert sentence in capfd.readouterr().err
+
+
 def test_frames_that_strips_play_beside_the_range_have_the_keys_of_the_button(file):
     ob, output = bpy.data.objects["Rig 0"], file.with_name("out.blend")
     rigs.key_bones(ob, frames=(1, 6, 12))

@@ -103,6 +103,14 @@ def test_chains_that_hold_still_outside_of_the_range_while_targets_move_are_name
     assert (sentence in capfd.readouterr().out) == warns
 
 
+@pytest.mark.parametrize("stretch", [100, 50])
+def test_a_bake_in_stretched_time_says_that_its_keys_play_at_other_frames(stretch, capfd):
+    make_tail()
+    bpy.context.scene.render.frame_map_new = stretch
+    press(bake)
+    assert ("Time stretching moves keys" in capfd.readouterr().out) == (stretch != 100)
+
+
 def test_chains_with_history_are_played_through_all_frames_whatever_the_step():
     ob, _ = make_rope()
     press(bake, mute=False)
