@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import enum
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..algebra.arithmetic import Array
 from .errors import InvalidChainError
-from .records import Record, check_array, freeze
+from .records import MAX_NUMBER, Record, check_array, freeze
 
 
 class StepMode(enum.StrEnum):
@@ -97,7 +96,10 @@ class Forces(Record):
         optimum = self.optimum_wxyz
         if optimum is not None and (np.linalg.norm(optimum, axis=-1) < 1e-9).any():
             raise InvalidChainError("An optimum is a zero rotation: give unit quaternions wxyz.")
-        if self.gain is not None and not (math.isfinite(self.gain) and self.gain > 0.0):
+        if self.gain is None:
+            return
+        is_number = isinstance(self.gain, int | float | np.number)
+        if not (is_number and 0.0 < self.gain < MAX_NUMBER):
             raise InvalidChainError("The gain must be above zero: set it to 0.2, for example.")
 
     @property

@@ -98,11 +98,13 @@ class Joints(Record):
         )
         ranges = {"low": axes, "high": axes, "slide_low": bones, "slide_high": bones}
         self._freeze_arrays(InvalidChainError, "joints' ", can_be_infinite=True, **ranges)
-        freeze(self, "unturned", tuple(int(bone) for bone in self.unturned))
-        if not all(0 <= bone < len(self.kinds) for bone in self.unturned):
+        unturned = np.asarray(self.unturned)
+        is_index = (unturned >= 0) & (unturned < len(self.kinds)) & (unturned % 1 == 0)
+        if unturned.ndim != 1 or not is_index.all():
             raise InvalidChainError(
                 "An index in unturned is out of range: give the indices of bones."
             )
+        freeze(self, "unturned", tuple(int(bone) for bone in self.unturned))
         if JointKind.FLOATING in self.kinds[1:]:
             raise InvalidChainError("Only the first bone can float: put it before all others.")
         self._check_ranges()

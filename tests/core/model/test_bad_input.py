@@ -131,6 +131,8 @@ CHAINS = {
     "a swapped range": ("swap", lambda: joints(low=np.ones((3, 3)), high=np.zeros((3, 3)))),
     "no mobility": ("mobility", lambda: joints(mobility=np.zeros((3, 3)))),
     "unturned": ("indices of bones", lambda: joints(unturned=(3,))),
+    "one unturned": ("indices of bones", lambda: joints(unturned=1)),
+    "half unturned": ("indices of bones", lambda: joints(unturned=(0.5,))),
     "one stiffness": ("single number", lambda: forces(stiffness=1.0)),
     "a range below infinity": ("lies at infinity", lambda: joints(low=INFINITE, high=INFINITE)),
     "a range above it": ("lies at infinity", lambda: joints(low=-INFINITE, high=-INFINITE)),
@@ -170,6 +172,8 @@ CHAINS = {
     "zero optimum": ("zero rotation", lambda: forces(optimum_wxyz=np.zeros((3, 4)))),
     "mode": ("step mode 'ROUGH'", lambda: forces(mode="ROUGH")),
     "gain": ("gain", lambda: forces(gain=0.0)),
+    "a gain in words": ("gain", lambda: forces(gain="small")),
+    "a gain that overflows": ("gain", lambda: forces(gain=1e300)),
     "forces of other bones": ("one for each bone", lambda: core.Chain(JOINTS[:3], forces=forces())),
     "rotations from positions": ("local rotations", read_rotations),
 }
