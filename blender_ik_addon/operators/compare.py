@@ -20,14 +20,13 @@ NOTHING_COMPARED = "There is no comparison: press Compare Solvers first."
 
 
 class POSE_OT_chain_ik_compare(Stepwise):
-    """Solve the active chain by every solver and by Blender's IK constraint; change nothing."""
+    """Solve the active chain with every solver and with Blender's IK constraint.
+
+    Show the remaining distance to the target (residual), iterations, time and a ghost of each pose.
+    The rig does not change.
+    """
 
     bl_label = "Compare Solvers"
-    bl_description = (
-        "Solve the active chain with every solver and with Blender's IK constraint. Show the"
-        " remaining distance to the target (residual), iterations, time and a ghost of each"
-        " pose. The rig does not change"
-    )
     # The result is not part of the file, so there is nothing to undo.
     bl_options = {"REGISTER"}
 

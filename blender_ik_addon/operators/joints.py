@@ -69,13 +69,12 @@ class POSE_OT_chain_ik_joints_copy(ChainOperator):
 
 
 class POSE_OT_chain_ik_joint_add(ChainOperator):
-    """Add joints of the chain for the selected bones, as copies of the bones' IK settings."""
+    """Add joints to the chain for its selected bones.
+
+    Each joint starts as a copy of the bone's IK settings.
+    """
 
     bl_label = "Add Joint"
-    bl_description = (
-        "Add joints to the chain for its selected bones. Each joint starts as a copy of the"
-        " bone's IK settings"
-    )
 
     index: IntProperty(
         name="Chain",
@@ -125,14 +124,13 @@ class POSE_OT_chain_ik_joint_add(ChainOperator):
 
 
 class POSE_OT_chain_ik_joint_to_selected(ChainOperator):
-    """Copy the joint of the active bone to all selected bones, mirrored on the other side."""
+    """Copy a joint to the selected bones, also to those of other chains.
+
+    It is the active bone's joint, otherwise the one chosen in the list. Bones of the other side get
+    its mirror image.
+    """
 
     bl_label = "Copy Joint to Selected"
-    bl_description = (
-        "Copy a joint to the selected bones, also to those of other chains. It is the active"
-        " bone's joint, otherwise the one chosen in the list. Bones of the other side get its"
-        " mirror image"
-    )
 
     problems = (selection.problem_of_chain, _problem_of_selection, _problem_of_source)
 

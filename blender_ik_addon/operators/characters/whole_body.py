@@ -74,14 +74,13 @@ def make_body(
 
 
 class POSE_OT_chain_ik_body(ChainOperator):
-    """Make one body of all chains under the hips."""
+    """Solve all chains of the armature as one body.
+
+    If a limb cannot reach its target, the body moves along, but pinned limbs stay. The hips get a
+    control, the torso. The pose does not change if all targets are reached.
+    """
 
     bl_label = "Make Whole Body"
-    bl_description = (
-        "Solve all chains of the armature as one body. If a limb cannot reach its target, the"
-        " body moves along, but pinned limbs stay. The hips get a control, the torso. The pose"
-        " does not change if all targets are reached"
-    )
 
     control: EnumProperty(
         name="Control",

@@ -25,14 +25,13 @@ WHICH = (
 
 
 class POSE_OT_chain_ik_plant(ClipOperator):
-    """Keep feet and hands where they stand in a clip."""
+    """Find the frames of the range in which feet and hands stand.
+
+    Key targets, poles and hips so that they do not slide. The original clip is kept in a separate
+    action, and each run starts from it.
+    """
 
     bl_label = "Plant Feet"
-    bl_description = (
-        "Find the frames of the range in which feet and hands stand. Key targets, poles and hips"
-        " so that they do not slide. The original clip is kept in a separate action, and each"
-        " run starts from it"
-    )
 
     which: EnumProperty(
         name="Chains",

@@ -33,13 +33,12 @@ ENDS = (("MIN", "Min", "The smallest rotation"), ("MAX", "Max", "The largest rot
 
 
 class POSE_OT_chain_ik_set_limit(Dragging):
-    """Move one end of the range that a bone may turn in."""
+    """Move one end of the rotation range of a bone in the active chain.
+
+    The range is in the chain's joint for this bone, otherwise in the bone's IK limits.
+    """
 
     bl_label = "Move Limit"
-    bl_description = (
-        "Move one end of the rotation range of a bone in the active chain. The range is in the"
-        " chain's joint for this bone, otherwise in the bone's IK limits"
-    )
     hints = (*Dragging.hints, Message("Ctrl: steps of {snap}°", snap=f"{SNAP:.0f}"))
 
     bone: StringProperty(name="Bone", description="A bone of the chain", options=SKIP_SAVE)

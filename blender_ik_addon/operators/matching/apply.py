@@ -16,13 +16,12 @@ from .matched_chains import Matching, OptionalFrameRange, new_interpolation
 
 
 class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
-    """Keep the pose that chains give their bones, and mute them (IK to FK)."""
+    """Keep the pose that chains give their bones, and mute these chains (IK to FK).
+
+    Works on the chains of the selected bones, targets and poles, otherwise on the active chain.
+    """
 
     bl_label = "Apply to Bones"
-    bl_description = (
-        "Keep the pose that chains give their bones, and mute these chains (IK to FK). Works on"
-        " the chains of the selected bones, targets and poles, otherwise on the active chain"
-    )
 
     use_keys: BoolProperty(
         name="Key",

@@ -85,14 +85,13 @@ class KeyStep(NamedTuple):
 
 
 class POSE_OT_chain_ik_switch(PlacesControls):
-    """Switch chains between FK and IK at this frame, with keys, without a pop."""
+    """Switch chains between FK and IK at this frame.
+
+    The pose is matched, and keys are set so that it does not pop. Works on the chains of the
+    selected bones, targets and poles, otherwise on the active chain.
+    """
 
     bl_label = "Switch FK/IK"
-    bl_description = (
-        "Switch chains between FK and IK at this frame. The pose is matched, and keys are set so"
-        " that it does not pop. Works on the chains of the selected bones, targets and poles,"
-        " otherwise on the active chain"
-    )
 
     to: EnumProperty(
         name="To",
