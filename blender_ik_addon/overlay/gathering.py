@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 import bpy
 import numpy as np
 
 from ..core import IKError, Status
-from ..core.algebra.arithmetic import Array
 from ..properties.chains import active_armature, active_chain, chain_key, owner_of
 from ..properties.records import chain_spec
 from ..rig.batches.solve_results import SolveSummary
 from ..rig.live import live
+from ..rig.planning.live_chain import LiveChain
 from ..rig.posing.outcome import gap_after_constraints
 from ..rig.reading.update import graph_key
 from ..rig.shapes.chain_lines import EvaluatedPose, are_drawable, read_evaluated_pose
@@ -164,31 +164,25 @@ def _read_chains(
     summaries: list[SolveSummary | None] = []
     scene_uids, key = cache.find_scene_uids(graph), graph_key(graph)
     for rig, cached, posed, is_solved in shown_rigs:
-        targets += find_places(cached.anchors, graph, rig, cached.skeleton, posed, scene_uids)
-        solved = cached.solved if is_solved else (-1,) * len(cached.solved)
+        anchors = [chain.target for chain in cached.drawn]
+        targets += find_places(anchors, graph, rig, cached.skeleton, posed, scene_uids)
+        solved = [chain.solved if is_solved else -1 for chain in cached.drawn]
         summaries += live.memory.summaries(key, rig.session_uid, solved)
     rows = cache.join([shown.cached for shown in shown_rigs])
     points = rows.place([shown.posed for shown in shown_rigs])
     # The sum is finite if all three numbers are. For three numbers this is faster than NumPy.
     aimed = [number for number, place in enumerate(targets) if math.isfinite(sum(place))]
-    places = np.fromiter(chain.from_iterable(targets), np.float64).reshape(-1, 3)
-    is_constrained = [flag for shown in shown_rigs for flag in shown.cached.constrained]
-    for number in [number for number in aimed if is_constrained[number]]:
+    places = np.fromiter(itertools.chain.from_iterable(targets), np.float64).reshape(-1, 3)
+    drawn = [chain for shown in shown_rigs for chain in shown.cached.drawn]
+    for number in [number for number in aimed if drawn[number].is_constrained]:
         joints = points[slice(*rows.starts[number : number + 2].tolist())]
-        summaries[number] = _after_constraints(summaries[number], joints, places[number])
-    has_pin = [flag for shown in shown_rigs for flag in shown.cached.pinned]
-    pinned = [number for number in aimed if has_pin[number]]
+        if (summary := summaries[number]) is not None:
+            gap = gap_after_constraints(summary.residual, joints[-1], places[number], joints)
+            if gap is not None:
+                # Constraints have moved the tip off its target after the solve.
+                summaries[number] = summary._replace(status=Status.LIMITED, residual=gap)
+    pinned = [number for number in aimed if drawn[number].is_pinned]
     return VisibleChains(rows, points, places, aimed, pinned, summaries)
-
-
-def _after_constraints(
-    summary: SolveSummary | None, joints: Array, target: Array
-) -> SolveSummary | None:
-    """Return the ending of a chain's solve; LIMITED if constraints moved the tip off afterwards."""
-    if summary is None:
-        return None
-    gap = gap_after_constraints(summary.residual, joints[-1], target, joints)
-    return summary if gap is None else summary._replace(status=Status.LIMITED, residual=gap)
 
 
 def _add_active(
@@ -201,20 +195,26 @@ def _add_active(
     view: ViewKey,
 ) -> None:
     """Add the strokes that only the active chain has."""
-    items, (uid, index), number = view.items, chain_key(active), 0
+    items, (uid, index) = view.items, chain_key(active)
     if not (items.show_reach or items.show_poles or items.show_limits):
         return
-    for shown in shown_rigs:
-        if shown.rig.session_uid == uid and index in shown.cached.chains:
-            break
-        number += len(shown.cached.chains)
-    else:
+    pairs = [(shown, chain) for shown in shown_rigs for chain in shown.cached.drawn]
+    matching = (
+        number
+        for number, (shown, chain) in enumerate(pairs)
+        if chain.index == index and shown.rig.session_uid == uid
+    )
+    number = next(matching, None)
+    if number is None:
         return
-    number += shown.cached.chains.index(index)
-    if index not in shown.cached.solved:
-        # The chain is idle, so its bones do not point to the pole.
+    shown, chain = pairs[number]
+    is_idle = chain.solved < 0
+    if is_idle:
+        # Its bones do not point to the pole.
         items = items._replace(show_poles=False)
-    shape = _compile_active(active, (uid, index), shown, graph)
+    is_live, key = shown.is_solved and not is_idle, (uid, index)
+    live_chain = live.memory.live_chain(graph_key(graph), key) if is_live else None
+    shape = _compile_active(active, index, shown.cached, live_chain)
     if shape is None:
         return
     uids = cache.find_scene_uids(graph)
@@ -227,18 +227,9 @@ def _add_active(
 
 
 def _compile_active(
-    active: bpy.types.PropertyGroup,
-    key: live.ChainKey,
-    shown: ShownRig,
-    graph: bpy.types.Depsgraph,
+    active: bpy.types.PropertyGroup, index: int, cached: CachedRig, live_chain: LiveChain | None
 ) -> CompiledShape | None:
-    """Return the active chain's shape without its pose, from the cache while that is valid.
-
-    None if the chain cannot be used.
-    """
-    cached, index = shown.cached, key[1]
-    is_live = shown.is_solved and index in cached.solved
-    live_chain = live.memory.live_chain(graph_key(graph), key) if is_live else None
+    """Return the active chain's shape without its pose, cached; None if it cannot be used."""
     source_chain, shape = cached.compiled.get(index, (None, None))
     if shape is not None and source_chain is live_chain:
         return shape

@@ -10,7 +10,7 @@ import bpy
 
 from ..core.clips.contacts import Planted
 from ..events import Handler, make_handler_registration
-from ..properties.chains import ChainGroup, body_of, chains_of, is_idle
+from ..properties.chains import body_of, chains_of, is_idle
 from ..properties.records import bones_spec, target_and_pole
 from ..properties.status import constrained_bones
 from ..rig.planning.known_skeletons import skeleton_of
@@ -28,6 +28,25 @@ FullName = tuple[str, str | None]
 """Name and library file of an object: a linked object may have the name of a local one."""
 
 
+@dataclass(frozen=True, slots=True)
+class DrawnChain:
+    """A chain that has bones and is drawn.
+
+    Attributes:
+        index: Its index in the list of its armature object.
+        target: Its target; None without.
+        solved: Its index, but -1 for an idle chain, which leaves its bones alone.
+        is_pinned: Whether it is pinned in a body.
+        is_constrained: Whether constraints may move its tip after the solve.
+    """
+
+    index: int
+    target: Anchor | None
+    solved: int
+    is_pinned: bool
+    is_constrained: bool
+
+
 @dataclass
 class CachedRig:
     """The chains of one armature object.
@@ -36,12 +55,8 @@ class CachedRig:
         skeleton: Its bones.
         plans: The requested bones and the plan of every chain in the list; the plan is None
             without bones.
-        chains: Indices of the chains that have bones and are drawn.
+        drawn: The chains that are drawn.
         rows: Their joints.
-        anchors: Their targets.
-        solved: The same as ``chains``, but -1 for idle chains, which leave their bones alone.
-        pinned: Whether each of the chains is pinned in a body.
-        constrained: Whether constraints may move the tip of each of them after the solve.
         planted_bones: The tip bones that are planted at this frame, and which parts of them.
         compiled: The shapes of chains that were active, by index, each with the live chain that
             it was compiled from; None for a chain that is not solved.
@@ -49,12 +64,8 @@ class CachedRig:
 
     skeleton: Skeleton
     plans: list[tuple[object, ChainPlan | None]] = field(default_factory=list)
-    chains: tuple[int, ...] = ()
+    drawn: list[DrawnChain] = field(default_factory=list)
     rows: ChainRows | None = None
-    anchors: list[Anchor | None] = field(default_factory=list)
-    solved: tuple[int, ...] = ()
-    pinned: tuple[bool, ...] = ()
-    constrained: tuple[bool, ...] = ()
     planted_bones: list[tuple[int, Planted]] = field(default_factory=list)
     compiled: dict[int, tuple[LiveChain | None, CompiledShape]] = field(default_factory=dict)
 
@@ -71,38 +82,30 @@ class CachedRig:
                 (request, plan_or_none(skeleton, bones_spec(chain)))
                 for request, chain in zip(requests, settings, strict=True)
             ]
-            self.chains, self.rows = self._rows_of(range(len(self.plans)))
-        self.anchors = [target_and_pole(settings[i])[0] for i in self.chains]
-        self.solved = tuple([-1 if is_idle(settings[i]) else i for i in self.chains])
-        is_body = body_of(armature_object) is not None
-        self.pinned = tuple([is_body and i >= 0 and settings[i].use_pin for i in self.solved])
-        pairs = [(settings[i], self.plans[i][1]) for i in self.chains]
-        self.constrained = tuple([_is_constrained(armature_object, *pair) for pair in pairs])
-        planted = [(i, Planted[settings[i].planted]) for i in self.chains]
-        plans = [(self.plans[i][1], kind) for i, kind in planted if kind]
-        self.planted_bones = [(plan.tip, kind) for plan, kind in plans if plan is not None]
+            self.rows = self._rows_of(range(len(self.plans)))
+        is_body, self.drawn, self.planted_bones = body_of(armature_object) is not None, [], []
+        for index, (chain, (_, plan)) in enumerate(zip(settings, self.plans, strict=True)):
+            if plan is None:
+                continue
+            target, is_solved, kind = target_and_pole(chain)[0], not is_idle(chain), chain.planted
+            # If its root leads, constraints of the tip do not matter.
+            is_led_by_root = chain.solver == "FOLLOW" and chain.follow_lead == "ROOT"
+            is_constrained = not is_led_by_root and bool(constrained_bones(armature_object, plan))
+            is_pinned = is_body and is_solved and chain.use_pin
+            solved = index if is_solved else -1
+            self.drawn.append(DrawnChain(index, target, solved, is_pinned, is_constrained))
+            if Planted[kind]:
+                self.planted_bones.append((plan.tip, Planted[kind]))
 
-    def _rows_of(self, chains: Iterable[int]) -> tuple[tuple[int, ...], ChainRows | None]:
-        """Return the indices of chains that have bones, and their joints; None without joints."""
-        plans = {i: plan for i in chains if (plan := self.plans[i][1]) is not None}
-        rows = ChainRows.of(list(plans.values())) if plans else None
-        return tuple(plans), rows
+    def _rows_of(self, chains: Iterable[int]) -> ChainRows | None:
+        """Return the joints of those chains that have bones; None without any."""
+        plans = [plan for i in chains if (plan := self.plans[i][1]) is not None]
+        return ChainRows.of(plans) if plans else None
 
     def only(self, places: Sequence[int]) -> CachedRig:
-        """Return a copy that has only the chains at these places of ``chains``."""
-        chains, rows = self._rows_of([self.chains[i] for i in places])
-        anchors = [self.anchors[i] for i in places]
-        pinned = tuple([self.pinned[i] for i in places])
-        solved = tuple([self.solved[i] for i in places])
-        constrained = tuple([self.constrained[i] for i in places])
-        subset = replace(self, chains=chains, rows=rows, anchors=anchors, solved=solved)
-        return replace(subset, pinned=pinned, constrained=constrained)
-
-
-def _is_constrained(owner: bpy.types.Object, settings: ChainGroup, plan: ChainPlan | None) -> bool:
-    """Tell whether constraints may move a chain's tip after the solve; no if its root leads."""
-    is_led_by_root = settings.solver == "FOLLOW" and settings.follow_lead == "ROOT"
-    return plan is not None and not is_led_by_root and bool(constrained_bones(owner, plan))
+        """Return a copy that has only the chains at these places of ``drawn``."""
+        drawn = [self.drawn[i] for i in places]
+        return replace(self, drawn=drawn, rows=self._rows_of([chain.index for chain in drawn]))
 
 
 @dataclass
