@@ -26,6 +26,7 @@ from ...rig.controls.control_spaces import (
     spaces_of,
 )
 from ...rig.keying.keys import ChannelKeys, write_keys
+from ...rig.keying.library_changes import reference_of
 from ...rig.keying.playing import live_disabled, preserve_frame
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.planning.order import PlannedChain
@@ -106,9 +107,7 @@ def _missing_root(hips: str) -> str:
 
 def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
     """Raise a ``RigError`` if a body could not move its hips."""
-    other = sharer_of(armature_object)
-    override = armature_object.override_library
-    linked = None if override is None else override.reference
+    other, linked = sharer_of(armature_object), reference_of(armature_object)
     # ``other`` may be another copy instead of the linked original, so the original is checked.
     has_chains = isinstance(linked, bpy.types.Object) and bool(chains_of(linked))
     if has_chains and other is not None:
@@ -198,7 +197,9 @@ def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
     (channels,) = anchor_channels([torso]).values()
     values = []
     # Chains that do not move the hips need not be solved at each frame.
-    with nullcontext() if _is_moved(hips) else live_disabled(scene), preserve_frame(scene):
+    moved_by = Dependencies.of(hips)
+    is_moved = any(moved_by.has_any(mover.object, mover.bones) for mover in movers())
+    with nullcontext() if is_moved else live_disabled(scene), preserve_frame(scene):
         for frame in frames:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
             move_to(torso, torso_goal(hips.object, hips.bone))
@@ -209,13 +210,6 @@ def _key_as_hips(hips: Anchor, torso: Anchor, scene: bpy.types.Scene) -> None:
         keys = [ChannelKeys(channel, np.array(frames), row) for channel, row in rows]
         new = bpy.context.preferences.edit.keyframe_new_interpolation_type
         write_keys(torso.object, keys, [kinds.get(frame, new) for frame in frames])
-
-
-def _is_moved(anchor: Anchor) -> bool:
-    """Tell whether any chain moves an object or a bone, directly or through other ones."""
-    moved_by = Dependencies()
-    moved_by.add_anchors(anchor)
-    return any(moved_by.has_any(mover.object, mover.bones) for mover in movers())
 
 
 def pin_legs(armature_object: bpy.types.Object, limbs: Sequence[Limb]) -> None:

@@ -254,8 +254,7 @@ def makes_cycle(control: Anchor, space: Anchor, chains: Iterable[Mover]) -> bool
     Inactive spaces count: they may be active at other frames, and Blender reports a cycle as well.
     The bones that any of the chains write depend on their targets.
     """
-    movers = Dependencies(use_drivers=False)
-    movers.add_anchors(space)
+    movers = Dependencies.of(space, use_drivers=False)
     waiting = list(chains)
     while dependent := [chain for chain in waiting if movers.has_any(chain.object, chain.bones)]:
         waiting = [chain for chain in waiting if chain not in dependent]

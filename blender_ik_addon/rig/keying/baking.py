@@ -88,9 +88,8 @@ def _are_targets_moved_outside(
     frames: range,
 ) -> Flags:
     """Return whether keys move a target, and not its chain alike, before and after frames."""
-    moving, carrying = Dependencies(), Dependencies()
-    moving.add_anchors(target)
-    carrying.add_anchors(*(Anchor(armature_object, bone) for bone in bones))
+    moving = Dependencies.of(target)
+    carrying = Dependencies.of(*(Anchor(armature_object, bone) for bone in bones))
     points, objects = moving.points - carrying.points, moving.owners - carrying.owners
     is_moved = np.zeros(2, dtype=np.bool_)
     for owner in scene.objects:

@@ -85,7 +85,7 @@ def _chains_of(owner: bpy.types.Object) -> list[ChainRecord]:
     return [ChainRecord(chain.name, chain.bone) for chain in owner.chain_ik.chains]
 
 
-def _reference(block: bpy.types.ID) -> bpy.types.ID | None:
+def reference_of(block: bpy.types.ID) -> bpy.types.ID | None:
     """Return what an override overrides; None for other data, and if the library is missing."""
     override = block.override_library
     return None if override is None else override.reference
@@ -97,7 +97,7 @@ def override_depth(block: bpy.types.ID) -> int:
     It makes the record of an override of an override differ from that of its library. Blender saves
     no equal values, so the override would later have its library's new record.
     """
-    reference = _reference(block)
+    reference = reference_of(block)
     return 0 if reference is None else 1 + override_depth(reference)
 
 
@@ -143,7 +143,7 @@ class _ListChange:
         It inserts chains that the override has added after the library's chain before them. If that
         one is gone, and no other has its index, it inserts copies of other chains instead.
         """
-        reference = _reference(owner)
+        reference = reference_of(owner)
         of_library = {chain.name for chain in reference.chain_ik.chains} if reference else set()
         # The file may have renamed chains of its own, and lost the record of that.
         for name, new_name in self._renamed.items():
@@ -215,12 +215,12 @@ class _LibraryRewrite(PathRewrite):
 
         Blender keeps local drivers of an override only if its library's object has no animation.
         """
-        reference = None if block is None else _reference(block)
+        reference = None if block is None else reference_of(block)
         return () if getattr(reference, "animation_data", None) else drivers(block)
 
     def _add_keys(self, armature_object: bpy.types.Object) -> None:
         """Add the F-curves of the object's actions; warn of actions that must stay as they are."""
-        reference = _reference(armature_object)
+        reference = reference_of(armature_object)
         # Those that the library's object holds follow in the library.
         of_library = {action for action, _ in held_actions(reference)} if reference else set()
         for action, slot in held_actions(armature_object):
@@ -228,7 +228,7 @@ class _LibraryRewrite(PathRewrite):
             paths = [curve.data_path for bag in bags for curve in bag.fcurves]
             paths = [path for path in paths if self.after(path) != path]
             is_appended = armature_object.library is not None and action.library is None
-            if not paths or is_appended or {action, _reference(action)} & of_library:
+            if not paths or is_appended or {action, reference_of(action)} & of_library:
                 continue
             alike = [
                 owner

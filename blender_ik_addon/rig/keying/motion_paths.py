@@ -104,14 +104,11 @@ def fill(
     frames: Sequence[int],
     evaluate: Callable[[], bpy.types.Depsgraph],
 ) -> Generator[int, None, int]:
-    """Fill motion paths at frames from ``frames_to_play``; yield each frame once it is read.
+    """Fill motion paths at frames from ``frames_to_play``, and return how many.
 
-    Afterwards, also if the generator is closed early, frame, poses and the memory of chains are
-    restored. ``rigs`` are the armature objects of the scene with live chains. ``evaluate`` returns
-    the evaluated graph of the present frame.
-
-    Returns:
-        Number of filled paths.
+    Each frame is yielded once it is read. Afterwards, also if the generator is closed early, frame,
+    poses and the memory of chains are restored. ``rigs`` are the armature objects of the scene with
+    live chains. ``evaluate`` returns the evaluated graph of the present frame.
 
     Raises:
         RigError: If live is off, or an object has changed.
@@ -146,8 +143,8 @@ def are_outdated(owner: bpy.types.Object, moved: Mapping[bpy.types.Object, Set[s
     below, children, and everything with a constraint that reads any of these. Drivers and skins do
     not count.
     """
-    movers = Dependencies(use_drivers=False)
-    movers.add_anchors(*[Anchor(owner, bone) for bone in _unfilled_owners(owner)])
+    anchors = [Anchor(owner, bone) for bone in _unfilled_owners(owner)]
+    movers = Dependencies.of(*anchors, use_drivers=False)
     return any(movers.has_any(rig, bones) for rig, bones in moved.items())
 
 

@@ -183,7 +183,6 @@ def _reaches(moved_by: Sequence[Collection[int]], first: int, last: int) -> bool
 
 def _without_drivers(chain: PlannedChain) -> set[Point]:
     """Return the bones that move a chain in other ways than by drivers."""
-    relations = Dependencies(use_drivers=False)
-    relations.add_anchors(*chain.anchors)
+    relations = Dependencies.of(*chain.anchors, use_drivers=False)
     relations.add_chain(chain.object, chain.skeleton.names[chain.plan.root])
     return relations.points

@@ -383,8 +383,7 @@ def _below_itself(
     """Return the message of a chain that moves its own target, pole or floor."""
     if (armature_object.session_uid, anchor.bone) not in written:
         for control, constraint, space in _spaces_of(anchor):
-            moved_by = Dependencies()
-            moved_by.add_anchors(space)
+            moved_by = Dependencies.of(space)
             if not written.isdisjoint(moved_by.points):
                 # An influence of 0 does not break the cycle in Blender's graph.
                 return Message(

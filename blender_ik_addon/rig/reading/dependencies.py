@@ -99,6 +99,13 @@ class Dependencies:
     _drivers: dict[int, dict[str, list[bpy.types.FCurve]]] = field(default_factory=dict)
     _pulls: dict[int, dict[str, list[Pull]]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, *anchors: Anchor | None, use_drivers: bool = True) -> Dependencies:
+        """Return what moves targets, poles and floors, as far as set."""
+        moved_by = cls(use_drivers=use_drivers)
+        moved_by.add_anchors(*anchors)
+        return moved_by
+
     def freeze(self) -> MovedBy:
         """Return what has been added, as a record to keep."""
         points, owners = tuple(self.points), tuple(self.owners)

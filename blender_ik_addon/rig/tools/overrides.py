@@ -14,7 +14,7 @@ from typing import Any
 
 import bpy
 
-from ..keying.library_changes import is_override, override_depth
+from ..keying.library_changes import is_override, override_depth, reference_of
 from ..planning.known_skeletons import skeleton_of
 from ..planning.start_channels import UnsolvedChannels, stored_bone
 from ..planning.stored_text import bones_of_text, stored_by_name, text_of_bones
@@ -110,8 +110,7 @@ def _local_overrides(
 
 def _reference(owner: bpy.types.Object) -> bpy.types.Object | None:
     """Return the library's object of an override; None for other objects, and if it is missing."""
-    override = owner.override_library
-    reference = None if override is None else override.reference
+    reference = reference_of(owner)
     # Blender puts an object without a pose in the place of a missing one.
     if isinstance(reference, bpy.types.Object) and reference.pose is not None:
         return reference
@@ -124,11 +123,7 @@ def _stored_in(*owners: bpy.types.Object) -> dict[str, StoredBone]:
 
 
 def _find_released(owner: bpy.types.Object, reference: bpy.types.Object) -> tuple[StoredBone, ...]:
-    """Return the recorded bones of an override that are stored no more, with their new channels.
-
-    Raises:
-        RigError: If a stored pose cannot be read.
-    """
+    """Return the recorded bones of an override that are stored no more, with their new channels."""
     own, others = _read_record(owner)
     if not (own or others):
         return ()

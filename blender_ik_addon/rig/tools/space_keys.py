@@ -77,7 +77,8 @@ def key_space(
     for frame in (*frames, *later):
         if len(frames) > 1 or frame != first:
             scene.frame_set(math.floor(frame), subframe=frame % 1.0)
-        shown[frame] = _shown(control, constraint)
+        effect = np.eye(4) if constraint is None else effect_of(control, constraint)
+        shown[frame] = total_effect(control) @ unconstrained(control), effect
     # All frames have been read: from here on the control plays differently.
     beside.write()
     key_as_played([control], first - 1, interpolation)
@@ -92,12 +93,6 @@ def key_space(
         # Otherwise motion blur in the frame before would show a way from one space to the other.
         set_interpolation(curve, dict.fromkeys((first - 1, (until or first) - 1), "CONSTANT"))
     return True
-
-
-def _shown(control: Anchor, space: bpy.types.Constraint | None) -> PlacedFrame:
-    """Return the matrix that a control shows, and how a new space will transform it."""
-    effect = np.eye(4) if space is None else effect_of(control, space)
-    return total_effect(control) @ unconstrained(control), effect
 
 
 def _check_keys(control: Anchor) -> None:
@@ -126,7 +121,9 @@ def find_frames_to_key(deleted: Collection[Anchor], scene: bpy.types.Scene) -> d
         if lost:
             keyed = _influences(control)
             is_acting = any(space == active_space(control) or space.name in keyed for space in lost)
-            frames_of[control] = _moving_frames(control) if is_acting else range(0)
+            moving = keys_moving(Dependencies.of(control), bpy.data.objects) if is_acting else ()
+            ends = (math.floor(min(moving)), math.ceil(max(moving)) + 1) if moving else (0,)
+            frames_of[control] = range(*ends)
         if frames_of.get(control):
             check_unstretched(scene)
             check_keyable(control.object)
@@ -182,14 +179,6 @@ def _remove_spaces(control: Anchor, deleted: Collection[Anchor]) -> None:
         if space_of(constraint) in deleted:
             remove_animation(control.object, [constraint.path_from_id()])
             remove_space(control, constraint)
-
-
-def _moving_frames(control: Anchor) -> range:
-    """Return all frames from the first to the last key of whatever moves a control."""
-    moved_by = Dependencies()
-    moved_by.add_anchors(control)
-    keyed = keys_moving(moved_by, bpy.data.objects)
-    return range(math.floor(min(keyed)), math.ceil(max(keyed)) + 1) if keyed else range(0)
 
 
 def _key_shown(
