@@ -52,22 +52,6 @@ class ForbiddenPose(NamedTuple):
         """The present settings of the chain."""
         return chain_spec(self.owner.chain_ik.chains[self.chain])
 
-    def turn_when_shown(self) -> float:
-        """Return the largest turn of a bone to the present pose, radians."""
-        turns = _turns_in(read_pose(self.owner), self.owner, self.spec)
-        return float(np.max(angles_between(self.turns, turns)))
-
-    def turn_when_solved(self, depsgraph: bpy.types.Depsgraph) -> float:
-        """Return the largest turn of a bone when the chain takes over, radians; 0 if it does not.
-
-        To be called while the pose is shown.
-        """
-        with suppress(IKError):
-            poses = find_poses(depsgraph, self.owner, self.spec)
-            before, after = (_turns_in(pose, self.owner, self.spec) for pose in poses)
-            return float(np.max(angles_between(before, after)))
-        return 0.0
-
 
 def find_forbidden(chosen: SpecsByRig, frame: int) -> list[ForbiddenPose]:
     """Return the present poses that the limits of chains do not allow."""
@@ -96,8 +80,11 @@ def worst_by_chain(poses: Iterable[ForbiddenPose]) -> list[ForbiddenPose]:
 
 def turned_when_shown(poses: Iterable[ForbiddenPose]) -> list[Message]:
     """Return the chains that have left their poses, and by what angles, in words."""
-    turns = [(pose, pose.turn_when_shown()) for pose in poses]
-    return [_turn_in_words(pose, turn) for pose, turn in turns if turn > MIN_TURN]
+    words = []
+    for pose in poses:
+        shown = _turns_in(read_pose(pose.owner), pose.owner, pose.spec)
+        words += _turn_in_words(pose, pose.turns, shown)
+    return words
 
 
 def turned_when_solved(poses: Sequence[ForbiddenPose], context: bpy.types.Context) -> list[Message]:
@@ -105,7 +92,7 @@ def turned_when_solved(poses: Sequence[ForbiddenPose], context: bpy.types.Contex
 
     Their frames are named if these are not the present one.
     """
-    words, scene = [], selection.scene_of(context)
+    words, scene = list[Message](), selection.scene_of(context)
     present = scene.frame_current
     # Poses without keys are lost when the frame is set.
     is_here = all(pose.frame == present for pose in poses)
@@ -113,13 +100,20 @@ def turned_when_solved(poses: Sequence[ForbiddenPose], context: bpy.types.Contex
         for pose in poses:
             if not is_here:
                 scene.frame_set(pose.frame)
-            turn = pose.turn_when_solved(context.evaluated_depsgraph_get())
-            if turn > MIN_TURN:
-                words.append(_turn_in_words(pose, turn, has_frame=pose.frame != present))
+            # A chain that cannot be solved does not take over.
+            with suppress(IKError):
+                solved = find_poses(context.evaluated_depsgraph_get(), pose.owner, pose.spec)
+                turns = [_turns_in(one, pose.owner, pose.spec) for one in solved]
+                words += _turn_in_words(pose, *turns, has_frame=pose.frame != present)
     return words
 
 
-def _turn_in_words(pose: ForbiddenPose, turn: float, *, has_frame: bool = False) -> Message:
+def _turn_in_words(
+    pose: ForbiddenPose, before: Array, after: Array, *, has_frame: bool = False
+) -> list[Message]:
+    """Return a chain and its largest turn between two poses, (k, 4) each; empty if it is small."""
+    turn = float(np.max(angles_between(before, after)))
     text = "{name} ({degrees}° at frame {frame})" if has_frame else "{name} ({degrees}°)"
     degrees = f"{math.degrees(turn):.0f}"
-    return Message(text, name=pose.spec.name, degrees=degrees, frame=pose.frame)
+    words = Message(text, name=pose.spec.name, degrees=degrees, frame=pose.frame)
+    return [words] if turn > MIN_TURN else []

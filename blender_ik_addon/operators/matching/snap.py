@@ -74,7 +74,9 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
         chosen = self.choose(chains, partial(_check, scene=scene, is_keying=is_keying))
         if is_keying:
             # Before the first change, which is that of Flip Bend.
-            _check_keyable(chosen, scene)
+            check_unstretched(scene)
+            for owner in _channels_of(find_all_goals(chosen, scene), find_bends(chosen)):
+                check_keyable(owner)
         frames = self.frames(scene) if self.use_range else [scene.frame_current]
         if self.use_range:
             for owner in chosen:
@@ -123,13 +125,6 @@ def _auto_key(context: bpy.types.Context, goals: ControlGoals, bends: Bends) -> 
         key_moved(context, anchor, channel_names(channels_of(anchor)))
     for owner, index, _, _ in bends:
         key_setting(context, owner.chain_ik.chains[index], "pole_angle")
-
-
-def _check_keyable(chosen: SpecsByRig, scene: bpy.types.Scene) -> None:
-    """Raise a ``RigError`` if an object takes no keys of its controls or of its bends."""
-    check_unstretched(scene)
-    for owner in _channels_of(find_all_goals(chosen, scene), find_bends(chosen)):
-        check_keyable(owner)
 
 
 def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:
