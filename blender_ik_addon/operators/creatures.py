@@ -137,8 +137,12 @@ class POSE_OT_chain_ik_creature_save(ChainOperator):
                 name=text.name,
             )
             return {"FINISHED"}
-        path = _destination(self.filepath)
-        _write(path, creature_text(chain))
+        path, content = _destination(self.filepath), creature_text(chain).encode("utf-8")
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            problem = "File '{path}' cannot be written ({strerror}): choose another place."
+            raise _file_error(problem, path, strerror=error.strerror or error) from None
         self.tell("Written to {path}", path=path)
         return {"FINISHED"}
 
@@ -235,15 +239,6 @@ def _destination(filepath: str) -> Path:
         problem = "The name '{path}' has characters that are not text: choose another name."
         raise _file_error(problem, path)
     return path
-
-
-def _write(path: Path, text: str) -> None:
-    content = text.encode("utf-8")
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        problem = "File '{path}' cannot be written ({strerror}): choose another place."
-        raise _file_error(problem, path, strerror=error.strerror or error) from None
 
 
 def _file_error(template: str, path: Path, **values: object) -> InvalidCreatureError:

@@ -243,7 +243,11 @@ def _convert_all(
             conversion.note_problem(whose, error)
     conversion.count = len(names)
     _report_rig(conversion)
-    _set_tree_solvers(chains_of(armature_object), count)
+    for settings in chains_of(armature_object)[count:]:
+        # New chains that share bones need a solver that can share them.
+        drivers = drivers_of(armature_object, bones_of_chain(settings))
+        if any(other != settings and not other.mute for other, _ in drivers):
+            settings.solver = "NEWTON"
     if names:
         armature_object.update_tag()
         depsgraph.update()
@@ -252,11 +256,7 @@ def _convert_all(
 
 
 def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) -> str:
-    """Convert one constraint; return the name of the chain.
-
-    Raises:
-        IKError: If it has no counterpart; nothing is changed then.
-    """
+    """Convert one constraint, or raise an ``IKError`` and change nothing; return the chain."""
     owner = rig.owner
     constraint = owner.pose.bones[bone].constraints[name]
     converting.check_constraint(owner.pose.bones[bone], constraint)
@@ -264,13 +264,15 @@ def _to_chain(rig: _UnchangedRig, conversion: Conversion, bone: str, name: str) 
     index = len(owner.chain_ik.chains)
     chain = rig.chain(spec, index)
     plan = chain.plan
-    locked = converting.padlocked_bones(owner, plan, rig.pose)
+    locked: list[Any] = converting.padlocked_bones(owner, plan, rig.pose)
     moving = converting.moving_to_chain(owner, bone, name, index)
     angle_change = pole_angles.UNCHANGED
     if spec.pole is not None:
         angle_of = partial(pole_angles.angle_of_chain, rig.root_axes(chain))
         angle_change = pole_angles.change_of(angle_of, spec.pole_angle)
-    conversion.unlocked.update(converting.unlock_rotations(locked))
+    for locked_bone in locked:
+        locked_bone.lock_rotation, locked_bone.lock_rotation_w = (False, False, False), False
+    conversion.unlocked.update([locked_bone.name for locked_bone in locked])
     if rig.keeps_shown_pose(spec, plan, constraint, moving):
         converting.write_evaluated_pose(owner, rig.evaluated, rig.pose, plan)
     bending = len(plan.segments) - plan.bends_without_tip
@@ -316,11 +318,7 @@ def _move_keys_from_library(
 
 
 def _to_constraint(rig: _UnchangedRig, conversion: Conversion, index: int) -> str:
-    """Convert one chain; return its name.
-
-    Raises:
-        IKError: If it has no counterpart; nothing is changed then.
-    """
+    """Convert one chain, or raise an ``IKError`` and change nothing; return its name."""
     owner, chains = rig.owner, rig.owner.chain_ik.chains
     if has_linked(owner, chains, [index]):
         raise RigError("This chain comes from a library: convert it there.")
@@ -374,14 +372,6 @@ def _check_carries_no_body(settings: ChainGroup, plan: ChainPlan) -> None:
                 "A constraint would stop other chains of the whole body below these bones: switch"
                 " Whole Body off first."
             )
-
-
-def _set_tree_solvers(chains: Sequence[ChainGroup], first: int) -> None:
-    """Give chains from the index ``first`` on that share bones a solver that can share them."""
-    for settings in chains[first:]:
-        drivers = drivers_of(owner_of(settings), bones_of_chain(settings))
-        if any(other != settings and not other.mute for other, _ in drivers):
-            settings.solver = "NEWTON"
 
 
 def _report_rig(conversion: Conversion) -> None:

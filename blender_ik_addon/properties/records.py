@@ -30,7 +30,6 @@ from ..rig.reading.spec import (
     Anchor,
     BodyGoal,
     ChainSpec,
-    ForceSpec,
     PoleMode,
     RotationBone,
     StartFrom,
@@ -67,8 +66,12 @@ def chain_spec(
             check_settings(group.force)
     force = force_spec(settings.force, animated.force) if has_force else None
     target, pole = target_and_pole(settings)
+    start_from = StartFrom(settings.start_from)
+    if start_from is StartFrom.CURRENT and force is not None and force.easing is not None:
+        # A chain that eases remembers its present pose by itself.
+        start_from = StartFrom.KEYED
     return ChainSpec(
-        **_values_for(ChainSpec, settings, animated) | {"start_from": _start_from(settings, force)},
+        **_values_for(ChainSpec, settings, animated) | {"start_from": start_from},
         name=settings.name,
         bone=settings.bone,
         target=target,
@@ -218,13 +221,6 @@ def bend_spec(settings: ChainGroup) -> ChainSpec:
     )
 
 
-def _start_from(settings: ChainGroup, force: ForceSpec | None) -> StartFrom:
-    """Return the pose to start from. A chain that eases remembers its present pose by itself."""
-    start = StartFrom(settings.start_from)
-    is_easing = force is not None and force.easing is not None
-    return StartFrom.KEYED if is_easing and start is StartFrom.CURRENT else start
-
-
 def idle_joints(settings: ChainGroup) -> list[str]:
     """Return the bones that have a joint in a chain although the chain does not drive them."""
     if not settings.joints:
@@ -234,18 +230,18 @@ def idle_joints(settings: ChainGroup) -> list[str]:
     return sorted(bone for bone in bones if pose is not None and bone in pose.bones)
 
 
-def bones_of_chain(settings: ChainGroup, *, with_body: bool = False) -> list[str]:
-    """Return the names of the bones that a chain drives, root first; none if it has no bones.
-
-    ``with_body`` appends the bones of its body that carry it.
-    """
-    return _driven_bones(owner_of(settings), [settings], with_body=with_body)[0]
+def bones_of_chain(settings: ChainGroup) -> list[str]:
+    """Return the names of the bones that a chain drives, root first; none if it has no bones."""
+    return _driven_bones(owner_of(settings), [settings], with_body=False)[0]
 
 
 def bones_of_chains(
     armature_object: bpy.types.Object, *, with_body: bool = False
 ) -> list[list[str]]:
-    """Return the names of the bones of all chains of an object, in the order of its list."""
+    """Return the names of the bones of all chains of an object, in the order of its list.
+
+    ``with_body`` appends the bones of its body that carry a chain.
+    """
     return _driven_bones(armature_object, chains_of(armature_object), with_body=with_body)
 
 

@@ -352,22 +352,17 @@ def paths_in_words(scene: bpy.types.Scene) -> str:
     """Return what is wrong with the motion paths of a scene; empty if nothing is."""
     if not scene.chain_ik.use_live:
         return ""
-    shown = unfilled(scene.objects)
-    moved = {rig: _posed_bones(rig) for rig in scene.objects if shown and chains_of(rig)}
+    shown, moved = unfilled(scene.objects), {}
+    for rig in scene.objects if shown else ():
+        bones = enumerate(bones_of_chains(rig, with_body=True))
+        if posed := [names for i, names in bones if names and may_pose(rig, i)]:
+            moved[rig] = set[str]().union(*posed)
     if not any(are_outdated(owner, moved) for owner in shown):
         return ""
     return (
         "Motion paths are wrong because Blender computes them without chains: press Update Motion"
         " Paths."
     )
-
-
-def _posed_bones(rig: bpy.types.Object) -> set[str]:
-    """Return the bones that chains of an armature object pose."""
-    if rig.type != "ARMATURE":
-        return set()
-    bones = enumerate(bones_of_chains(rig, with_body=True))
-    return set[str]().union(*[names for i, names in bones if may_pose(rig, i)])
 
 
 def limits_in_words(settings: ChainGroup) -> str:

@@ -13,11 +13,12 @@ from ...properties.mirroring import check_opposite, copy_mirrored
 from ...properties.records import bones_spec, target_and_pole
 from ...properties.stored import store
 from ...rig.anatomy.bone_names import opposite
-from ...rig.anatomy.symmetry import mirrored_in_world, mirrored_place
+from ...rig.anatomy.symmetry import mirrored_in_world
 from ...rig.controls.control_spaces import copy_spaces, finite_place, has_parent
 from ...rig.controls.default_poles import placement
 from ...rig.controls.foot_roll import control_above, is_mechanism, parent_of
 from ...rig.reading.spec import Anchor
+from ...rig.reading.world import matrix_of
 from ...rig.tools.control_bones import look_of_bone
 from ...rig.tools.controls import Control, Shape
 from ...rig.tools.foot_controls import drive_foot, mirrored_foot
@@ -98,7 +99,8 @@ def _opposite_anchor(
     look = look_of_bone(anchor.object, anchor.bone) if anchor.bone else None
     if look is not None:
         look = replace(look, matrix=mirrored_in_world(owner, look.matrix))
-    control = Control(other, mirrored_place(owner, anchor), length, shape, parent, look)
+    matrix = mirrored_in_world(owner, matrix_of(anchor))
+    control = Control(other, matrix, length, shape, parent, look)
     kind = "BONE" if anchor.bone and anchor.object == owner else "EMPTY"
     return make_controls(context, owner, [control], kind)[0]
 

@@ -127,11 +127,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         *,
         is_all: bool,
     ) -> None:
-        """Make one body of all chains, or warn why that is impossible.
-
-        Raises:
-            IKError: If it is impossible, and the operator has nothing else to do (``is_all``).
-        """
+        """Make one body of all chains, or warn why not; raise that if this is all (``is_all``)."""
         try:
             summary = make_body(context, owner, limbs, self.control, use_pins=True)
         except IKError as error:

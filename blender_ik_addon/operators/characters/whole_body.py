@@ -38,13 +38,10 @@ def make_body(
     *,
     use_pins: bool,
 ) -> str:
-    """Make one body of all chains under the hips, which get a control.
+    """Make one body of all chains under the hips, which get a control; return a summary in words.
 
     Nothing moves if all targets are reached. ``limbs`` are all limbs of the body, and ``kind`` is
     that of the control, "BONE" or "EMPTY".
-
-    Returns:
-        A summary in words.
 
     Raises:
         IKError: If a body is impossible, or there is one already; then nothing has changed.

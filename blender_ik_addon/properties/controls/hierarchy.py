@@ -59,10 +59,9 @@ def is_control(anchor: Anchor) -> bool:
 def trunk_of(
     armature_object: bpy.types.Object, limbs: Sequence[Limb], kind: str
 ) -> BodyTrunk | None:
-    """Return what carries a body; None if nothing can.
+    """Return what carries a body with these limbs, all that it has; None if nothing can.
 
-    The limbs are all of the body. Controls of the kind "EMPTY", not "BONE", go along with the
-    object instead of with a root.
+    Controls of the kind "EMPTY", not "BONE", go along with the object instead of with a root.
     """
     skeleton = skeleton_of(armature_object)
     is_free = free_bones(armature_object, skeleton)
@@ -121,14 +120,11 @@ def hang_controls(
     controls: LimbControls,
     view_layer: bpy.types.ViewLayer,
 ) -> int:
-    """Give the controls of a body spaces: the parts that carry them. Nothing moves.
+    """Give controls of a body the parts that carry them as spaces; return how many. Nothing moves.
 
     Controls that have a parent or spaces do not change. A control with keys is given its spaces,
     but none of them is switched on unless the first one is the root. The root of the trunk must
     exist. The view layer evaluates the controls of the limbs.
-
-    Returns:
-        The number of controls that were given spaces.
     """
     assert trunk.root is not None
     hips, torso = Anchor(armature_object, trunk.hips), torso_of(armature_object, trunk.hips)
@@ -159,15 +155,11 @@ def hang_controls(
                 if fitting and (fitting[0] == trunk.root or not is_keyed(control)):
                     matrices_before[control] = matrix_of(control)
                     set_space(control, fitting[0])
-    _put_back(matrices_before, view_layer)
-    return count
-
-
-def _put_back(matrices_before: ControlGoals, view_layer: bpy.types.ViewLayer) -> None:
-    """Put controls back that have moved: their spaces take the scale of the hips only now."""
     view_layer.update()
+    # The spaces of controls take the scale of the hips only now, which may have moved them.
     if moved := find_moved(matrices_before):
         match_controls(moved, view_layer)
+    return count
 
 
 def _can_get_spaces(control: Anchor) -> bool:

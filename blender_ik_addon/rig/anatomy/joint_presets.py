@@ -27,7 +27,6 @@ from .wider_joints import is_inside, widened
 MAX_AXIS_DEVIATION = math.radians(30.0)
 # Maximum number of neck bones that share its range; more are an animal's, which bends farther.
 NECK_BONES = 3
-UNLIMITED = math.inf
 
 
 class JointPreset(enum.StrEnum):
@@ -111,7 +110,7 @@ def _ranged(
     others: dict[int, float] | None = None,
 ) -> JointSpec:
     """Return a joint with a range from straight, and other ranges to either side, in degrees."""
-    low, high = [-UNLIMITED] * 3, [UNLIMITED] * 3
+    low, high = [-math.inf] * 3, [math.inf] * 3
     ends = [bend.sign * (math.radians(end) - bend.angle) for end in (minimum, maximum)]
     # The rest pose stays within the range.
     low[bend.axis], high[bend.axis] = min(0.0, *ends), max(0.0, *ends)

@@ -6,8 +6,7 @@ import bpy
 import numpy as np
 
 from ...core.algebra.arithmetic import Array
-from ..reading.spec import Anchor
-from ..reading.world import array_of, matrix_of
+from ..reading.world import array_of
 
 MIRROR = np.diag((-1.0, 1.0, 1.0, 1.0))
 # Tolerance of axes that mirror each other, in radians.
@@ -19,11 +18,6 @@ def is_mirrored(armature_object: bpy.types.Object, bone: str, other: str) -> boo
     bones = armature_object.data.bones
     matrix, other_matrix = (array_of(bones[name].matrix_local) for name in (bone, other))
     return bool(np.abs((_mirrored(matrix) - other_matrix)[:3, :3]).max() <= MAX_DEVIATION)
-
-
-def mirrored_place(armature_object: bpy.types.Object, anchor: Anchor) -> Array:
-    """Return the mirrored world matrix (4, 4) of an object or a bone."""
-    return mirrored_in_world(armature_object, matrix_of(anchor))
 
 
 def mirrored_in_world(armature_object: bpy.types.Object, matrix: Array) -> Array:

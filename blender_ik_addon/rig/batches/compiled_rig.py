@@ -43,8 +43,7 @@ class CompiledRig(NamedTuple):
     def has_freed_anchor(self, listed: frozenset[int]) -> bool:
         """Return whether a refused chain does not move its own target any more.
 
-        Args:
-            listed: Session uids of the data-blocks that an evaluation has changed.
+        ``listed`` are the session uids of the data-blocks that an evaluation has changed.
         """
         return any(
             not own_anchor.owners.isdisjoint(listed) and not own_anchor.is_moved()
@@ -88,18 +87,16 @@ def compile_rig(planned: PlannedRig, known: CompiledRig, inputs: CompileInputs) 
 
 
 def _compile(chain: PlannedChain, joints: BoneJoints | None, inputs: CompileInputs) -> LiveChain:
-    """Return a chain compiled: the known one if nothing has changed.
-
-    Raises:
-        RigError: If its start pose is not finite.
-    """
+    """Return a chain compiled: the known one if nothing has changed."""
     pose, changed = inputs.pose, inputs.changed
     written, is_keyed = chain.plan.written, not inputs.keyed.isdisjoint(chain.plan.names)
     known = chain if isinstance(chain, LiveChain) else None
     if changed is not None and (changed[written].any() or changed[chain.plan.tip]):
         known = None
     if known is not None and known.is_settled and not is_keyed:
-        if known.only_rotates and known.joints is joints:
+        others = known.stretch, known.slide, known.home
+        if all(part is None for part in others) and known.joints is joints:
+            # It writes rotations alone.
             return known
         start, stored = known.start, known.stored
     else:

@@ -139,7 +139,15 @@ def bake(
     Raises:
         RigError: With one sentence that says what to do next.
     """
-    _check(scene, armature_object, frames, keying)
+    if not frames:
+        first, last = frames.start, frames.stop - 1
+        raise RigError(
+            "The start frame {first} is after the end frame {last}: swap the two.",
+            first=first,
+            last=last,
+        )
+    check_live(scene)
+    check_keyable(armature_object, in_new_action=keying.in_new_action)
     channels = written_channels(armature_object, chains.values())
     (run,) = select_frames(frames, keying.step)
     read = reader(armature_object, channels)
@@ -194,17 +202,3 @@ def _play(
         yield frames[-1]
     solved = tuple(index for index in chains if index not in idle)
     return np.array(values), Baked(solved, gives_way)
-
-
-def _check(
-    scene: bpy.types.Scene, armature_object: bpy.types.Object, frames: range, keying: Keying
-) -> None:
-    if not frames:
-        first, last = frames.start, frames.stop - 1
-        raise RigError(
-            "The start frame {first} is after the end frame {last}: swap the two.",
-            first=first,
-            last=last,
-        )
-    check_live(scene)
-    check_keyable(armature_object, in_new_action=keying.in_new_action)

@@ -32,10 +32,6 @@ class ValueChange(NamedTuple):
     scale: float
     offset: float
 
-    def of_others(self, value: float) -> float:
-        """Return the changed value of a driver."""
-        return self.scale * value + self.offset
-
 
 class SettingMove(PathRewrite):
     """Changes that move keys and drivers of settings to those of another item."""
@@ -152,11 +148,14 @@ def change_values(curve: bpy.types.FCurve, change: ValueChange) -> None:
     """
     active = list(_active_modifiers(curve))
     if not active and len(curve.keyframe_points):
-        of_value = change.of_key if curve.driver is None else change.of_others
         for attribute in ("co", "handle_left", "handle_right"):
             points = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
             curve.keyframe_points.foreach_get(attribute, points)
-            points[1::2] = [of_value(value) for value in points[1::2].tolist()]
+            values = points[1::2].astype(np.float64)
+            if curve.driver is None:
+                points[1::2] = [change.of_key(value) for value in values.tolist()]
+            else:
+                points[1::2] = change.scale * values + change.offset
             curve.keyframe_points.foreach_set(attribute, points)
         curve.update()
         return

@@ -94,15 +94,15 @@ def _bones_of_text(text: str) -> dict[str, _Bones]:
     try:
         armatures = json.loads(text or "{}").items()
         return {
-            name: _Bones(names, _rests_of_text(rests, len(names)), is_in_edit_mode)
+            name: _Bones(
+                names,
+                np.frombuffer(b64decode(rests), np.float32).reshape(len(names), 4, 3),
+                is_in_edit_mode,
+            )
             for name, (names, rests, is_in_edit_mode) in armatures
         }
     except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
-
-
-def _rests_of_text(text: str, n: int) -> Rests:
-    return np.frombuffer(b64decode(text), np.float32).reshape(n, 4, 3)
 
 
 def _find_new_names(before: _Bones, after: _Bones) -> dict[str, str]:
@@ -130,21 +130,14 @@ def _find_new_names(before: _Bones, after: _Bones) -> dict[str, str]:
         if (rows := np.flatnonzero(is_near)).size:
             new_names[name] = candidates[rows[0]]
             rests[rows[0]] = np.nan  # No other bone was renamed to it.
-    return _without_moved(new_names, set(after.names))
+    # A name that still exists means another bone only if that bone was renamed to it. Otherwise the
+    # bone of the name was moved, and another one now has its former rest pose.
+    while moved := new_names.keys() & (present.keys() - set(new_names.values())):
+        new_names = {name: new for name, new in new_names.items() if name not in moved}
+    return new_names
 
 
 def _max_rounding(*rests: Rests) -> npt.NDArray[np.float64]:
     """Return the largest difference of equal rest poses, by row of a rest pose, shape (4, 1)."""
     size = max(float(np.abs(heads[:, 3]).max(initial=0)) for heads in rests)
     return np.array([[MAX_ROUNDING_OF_AXES]] * 3 + [[MAX_ROUNDING_OF_HEADS * size]])
-
-
-def _without_moved(new_names: dict[str, str], present: set[str]) -> dict[str, str]:
-    """Return new names by former ones, without former names that still mean the same bone.
-
-    A name that still exists means another bone only if that bone was renamed to it. Otherwise the
-    bone of the name was moved, and another one now has its former rest pose.
-    """
-    while moved := new_names.keys() & (present - set(new_names.values())):
-        new_names = {name: new for name, new in new_names.items() if name not in moved}
-    return new_names

@@ -76,11 +76,6 @@ class LiveChain(PlannedChain):
         return bool(self.stretch.of_first(len(self.plan.by_itself.written)).can_grow)
 
     @property
-    def only_rotates(self) -> bool:
-        """Whether the chain writes rotations alone."""
-        return self.stretch is None and self.slide is None and self.home is None
-
-    @property
     def only_turns(self) -> bool:
         """Whether it is one bone that neither grows, slides nor is dragged, so it cannot reach."""
         spec, is_one = self.spec, len(self.plan.segments) == 1

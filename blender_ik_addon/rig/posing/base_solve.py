@@ -231,7 +231,8 @@ class BaseSolve:
         tolerance = settings.tolerance[pick, 0] / bases.unit
         has_arrived = gaps <= tolerance + self._slack[pick]
         is_blended = is_moved if settings.is_whole else settings.shares[pick, 0] < 1.0
-        residuals = _measure_gaps(bases.to_world, points[:, -1] - ends)
+        gaps = np.einsum("bij,bj->bi", bases.to_world, points[:, -1] - ends)
+        residuals: Array = np.sqrt(np.einsum("bi,bi->b", gaps, gaps))
         codes = find_statuses(solutions.status_code, has_arrived, is_blended, is_moved)
         return Solved(
             channels=channels,
@@ -243,10 +244,3 @@ class BaseSolve:
             tip_gaps=tip_gaps[:, None],
             holds=solutions.holds,
         )
-
-
-def _measure_gaps(to_world: Array, gaps: Array) -> Array:
-    """Return the world lengths (b,) of gaps (b, 3) in the bases."""
-    gaps = np.einsum("bij,bj->bi", to_world, gaps)
-    sizes: Array = np.sqrt(np.einsum("bi,bi->b", gaps, gaps))
-    return sizes

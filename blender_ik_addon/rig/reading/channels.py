@@ -7,7 +7,6 @@ axis, or three Euler angles and a zero. Only the mode tells which numbers count:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import bpy
@@ -75,11 +74,6 @@ class Pose:
     channels: Channels
     locks: Flags
     uses_4d_locks: Flags
-
-    @cached_property
-    def has_only_quaternions(self) -> bool:
-        """Whether all bones turn by quaternions, as new bones do."""
-        return not self.modes.any()
 
     @property
     def rotation(self) -> Array:

@@ -344,13 +344,6 @@ def padlocked_bones(
     return bones
 
 
-def unlock_rotations(bones: Sequence[Any]) -> list[str]:
-    """Unlock the rotations of pose bones, and return their names."""
-    for bone in bones:
-        bone.lock_rotation, bone.lock_rotation_w = (False, False, False), False
-    return [bone.name for bone in bones]
-
-
 def write_evaluated_pose(
     armature_object: bpy.types.Object,
     evaluated: bpy.types.Object,

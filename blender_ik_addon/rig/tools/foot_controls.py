@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import bpy
@@ -13,11 +12,10 @@ from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import BodyPart, Side, opposite, read
 from ..anatomy.free_bones import free_bones
 from ..anatomy.limbs import Limb, LimbKind
-from ..anatomy.symmetry import mirrored_place
+from ..anatomy.symmetry import mirrored_in_world
 from ..controls.control_sizes import ControlLook
 from ..controls.default_poles import Placement, placement
 from ..controls.foot_roll import (
-    Pivot,
     add_channels,
     add_driver,
     control_above,
@@ -27,7 +25,7 @@ from ..controls.foot_roll import (
 from ..planning.known_skeletons import skeleton_of
 from ..reading.animation import driven_axes
 from ..reading.spec import Anchor, ChainSpec
-from ..reading.world import ends_of
+from ..reading.world import ends_of, matrix_of
 from .control_bones import look_of_bone, rest_matrices
 from .controls import Control, NewChain, control_name, target_control
 
@@ -109,7 +107,10 @@ def drive_foot(target: Anchor) -> None:
     if control in (target, *mechanism):
         return
     add_channels(control)
-    for anchor, pivot in zip(mechanism, _pivots_of(mechanism), strict=False):
+    has_ball = len(mechanism) > len(pivots(has_ball=False, outward=1.0)) + 1
+    outward = -1.0 if read(mechanism[-1].bone).side is Side.LEFT else 1.0
+    # After the pivots comes the ankle, which nothing drives.
+    for anchor, pivot in zip(mechanism, pivots(has_ball=has_ball, outward=outward), strict=False):
         path = anchor.object.pose.bones[anchor.bone].path_from_id("rotation_euler")
         if not driven_axes(anchor.object, path):
             add_driver(anchor, control, pivot)
@@ -215,7 +216,7 @@ def mirrored_foot(
     return [
         Control(
             opposite(bone.bone),
-            mirrored_place(armature_object, bone),
+            mirrored_in_world(armature_object, matrix_of(bone)),
             length,
             None,
             other,
@@ -223,10 +224,3 @@ def mirrored_foot(
         )
         for i, bone in enumerate(mechanism_of(target)[::-1])
     ]
-
-
-def _pivots_of(mechanism: Sequence[Anchor]) -> list[Pivot]:
-    """Return the pivots of a foot by its bones, from the first pivot to the ankle."""
-    has_ball = len(mechanism) > len(pivots(has_ball=False, outward=1.0)) + 1
-    is_left = read(mechanism[-1].bone).side is Side.LEFT
-    return pivots(has_ball=has_ball, outward=-1.0 if is_left else 1.0)

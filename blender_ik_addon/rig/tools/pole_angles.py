@@ -97,14 +97,11 @@ def in_range(change: ValueChange, keys: Sequence[float]) -> ValueChange:
         RigError: If none of these shifts does.
     """
     for turn in (0.0, -math.tau, math.tau):
-        shifted = _shifted(change, turn)
-        if all(abs(shifted.of_key(key)) <= math.pi + ANGLE_TOLERANCE for key in keys):
-            return shifted
-    raise RigError(
-        "Keys of its Pole Angle would exceed 180 degrees, the maximum of a constraint: change"
-        " these keys first."
-    )
-
-
-def _shifted(change: ValueChange, turn: float) -> ValueChange:
+        if all(abs(change.of_key(key) + turn) <= math.pi + ANGLE_TOLERANCE for key in keys):
+            break
+    else:
+        raise RigError(
+            "Keys of its Pole Angle would exceed 180 degrees, the maximum of a constraint: change"
+            " these keys first."
+        )
     return ValueChange(lambda value: change.of_key(value) + turn, 1.0, change.offset + turn)
