@@ -126,13 +126,10 @@ def _read_part(header: dict[str, Any], arrays: Mapping[str, Any], number: int) -
 
 
 def join(files: Mapping[str, Chunk], frames: Sequence[int], first: int) -> list[RigResults]:
-    """Join the results of files as if one process had played all frames.
+    """Return the results of files by armature, as if one process had played all frames.
 
-    The chunks are by the names of their files. Chains that continue from frame to frame start at
-    the frame ``first``.
-
-    Returns:
-        Results, one item for each armature object, in the scene's order.
+    The chunks are by the names of their files; armatures are in the scene's order. Chains that
+    continue from frame to frame start at the frame ``first``.
 
     Raises:
         CommandError: If frames are missing or in two files, or if the files hold different chains.

@@ -73,12 +73,10 @@ def activate_chain_of(armature_object: bpy.types.Object, clicked: Anchor) -> Non
 
 
 def remove_chain(settings: ChainGroup, *, keep_pose: bool) -> list[str]:
-    """Remove a chain. Other chains keep their keys and drivers.
+    """Remove a chain, and return the names of data with drivers that read it.
 
     Its settings are invalid afterwards. Its bones get their stored pose, or stay where they are.
-
-    Returns:
-        The names of data with drivers that read the chain.
+    Other chains keep their keys and drivers.
 
     Raises:
         RigError: If it cannot be removed, with what to do first; nothing is changed then.
@@ -112,10 +110,9 @@ def _next_active(active: int, places: list[int | None]) -> int:
 
 
 def remove_joint(settings: ChainGroup) -> list[str]:
-    """Remove the active joint of a chain. Other joints keep the drivers that read them.
+    """Remove the active joint of a chain, and return the names of data with drivers that read it.
 
-    Returns:
-        The names of data with drivers that read the joint.
+    Other joints keep the drivers that read them.
 
     Raises:
         RigError: If it cannot be removed, with what to do instead; nothing is changed then.
@@ -140,8 +137,7 @@ def remove_joint(settings: ChainGroup) -> list[str]:
 def copy_joints(settings: ChainGroup) -> list[str]:
     """Replace the joints of a chain by the IK settings of its bones.
 
-    Returns:
-        The names of data with drivers that read a joint that no longer exists.
+    Return the names of data with drivers that read a joint that no longer exists.
 
     Raises:
         RigError: If they cannot be replaced, with what to do instead; nothing is changed then.

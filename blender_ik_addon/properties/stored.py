@@ -198,8 +198,7 @@ def check_free(armature_object: bpy.types.Object, spec: ChainSpec) -> None:
 def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
     """Store poses of live chains, give back those of idle ones, and keep hidden targets evaluated.
 
-    Returns:
-        Whether anything was written that the graph has to evaluate.
+    Return whether anything was written that the graph has to evaluate.
     """
     if library_problem(armature_object):
         return False
@@ -222,11 +221,7 @@ def _prepare_chain(
     evaluated: bpy.types.Object,
     update: Update,
 ) -> bool:
-    """Do for one chain what ``prepare`` does.
-
-    Raises:
-        IKError: If a setting or the stored pose is invalid.
-    """
+    """Do for one chain what ``prepare`` does."""
     stored = settings.stored_pose
     if is_idle(values):
         if stored:

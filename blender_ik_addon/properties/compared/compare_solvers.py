@@ -37,14 +37,9 @@ def compare_solvers(mark: str, graph: GetDepsgraph) -> Generator[int, None, list
     """Solve a chain with every solver, one after the other, without changing the rig.
 
     Between two steps the file holds nothing of the comparison, and each step reads the chain again.
-    The generator may be stopped there, and the file may change. ``mark`` identifies the chain, as
-    ``mark_of``, and ``graph`` returns the present graph to solve it in.
-
-    Yields:
-        The number of contenders that are done, before each of them.
-
-    Returns:
-        The attempts of all contenders.
+    The generator may be stopped there, and the file may change. It yields the number of contenders
+    that are done, before each of them. ``mark`` identifies the chain, as ``mark_of``, and ``graph``
+    returns the present graph to solve it in.
 
     Raises:
         IKError: If no solver can solve the chain, or if the chain changes, with what to do first.
@@ -75,9 +70,6 @@ def _read_specs(
     """Return the armature object of a chain, its index, and the settings of its tree by index.
 
     The chain comes first, always with settings for Force.
-
-    Raises:
-        IKError: If it cannot be solved, with what to do first.
     """
     settings = find_marked(mark)
     if settings is None:

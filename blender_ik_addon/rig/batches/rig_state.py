@@ -106,8 +106,7 @@ class RigState:
     def keys_of_pose(self, update: Update) -> frozenset[str] | None:
         """Return the names of bones with keys; None if more than the pose may have changed.
 
-        Args:
-            update: An update that lists only the pose of this object as changed.
+        The update lists only the pose of this object as changed.
         """
         if self.compiled.errors:
             return None
@@ -176,10 +175,9 @@ class RigState:
 
 
 def update_bases(states: Sequence[RigState]) -> bool:
-    """Compute the bases of chains in the poses of armature objects that were read last.
+    """Compute the bases of chains in the poses that were read last.
 
-    Returns:
-        Whether any base is new, or ``is_even`` of any has changed.
+    Return whether any base is new, or ``is_even`` of any has changed.
     """
     moved: list[tuple[RigState, PosedRig]] = []
     for state in states:

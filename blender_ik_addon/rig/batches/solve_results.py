@@ -21,12 +21,7 @@ MIN_GROWTH = 1e-6
 class SolveSummary(NamedTuple):
     """The short result of a chain's last solve, cheap enough to read at every redraw.
 
-    Attributes:
-        status: Status of the chain.
-        residual: Distance from effector to target in scene units.
-        is_stretched: Whether bones have grown.
-        has_locks: Whether locked rotation channels kept bones from following.
-        only_turns: Whether the chain is one bone, which no solve brings closer to its target.
+    Its fields are as in ``Outcome``; ``is_stretched`` tells whether bones have grown.
     """
 
     status: Status

@@ -82,12 +82,9 @@ def plant(
 ) -> Generator[int, None, PlantedClip]:
     """Key controls of chains so that feet and hands do not slide in their contacts.
 
-    The contacts are those of the clip of the first run, also in later runs. The chains
-    have passed ``check_plantable``. Each frame is yielded once it is played. Nothing is keyed
-    before all frames have been played; ``close`` the generator to cancel.
-
-    Returns:
-        The planted clip.
+    The contacts are those of the clip of the first run, also in later runs. The chains have passed
+    ``check_plantable``. Each frame is yielded once it is played. Nothing is keyed before all frames
+    have been played; ``close`` the generator to cancel.
 
     Raises:
         RigError: With one sentence that says what to do next.

@@ -132,11 +132,7 @@ def play_unchanged(
 
 
 def _fixed_state(candidate: bpy.types.Object) -> object:
-    """Return what must not change while frames are played: edit mode, and all names.
-
-    Raises:
-        ReferenceError: If the object has been removed.
-    """
+    """Return what must not change while frames are played: edit mode, and all names."""
     if candidate.type != "ARMATURE":
         return candidate.name
     chains = [chain.name for chain in candidate.chain_ik.chains]

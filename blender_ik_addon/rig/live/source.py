@@ -29,15 +29,12 @@ class Source:
 
 
 def read_driven(states: Iterable[RigState], update: Update, source: Source) -> bool:
-    """Read objects again whose settings have changed since an earlier read in the same update.
+    """Read objects again whose settings have changed in this update; return whether any has.
 
     Args:
         states: Objects with settings that solved bones drive.
         update: The update, evaluated with what chains have written so far.
         source: The functions that read settings.
-
-    Returns:
-        Whether any setting has changed.
     """
     changed = [
         state for state in states if _differs(state, source.read_specs(state.object, update))

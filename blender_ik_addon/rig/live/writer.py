@@ -47,16 +47,13 @@ def write_rotation(
     modes: Integers,
     channels: Array | Channels,
 ) -> BulkChannels:
-    """Write rotation channels of some bones and tag the pose for evaluation.
+    """Write rotation channels, tag the pose, and return the present values of the properties.
 
     Args:
         armature_object: The original object.
         bones: Indices in the order of ``Armature.bones``, shape (m,).
         modes: Rotation modes of these bones, shape (m,).
         channels: Rotation channels, shape (m, 4).
-
-    Returns:
-        The present values of the properties that were written.
     """
     written: BulkChannels = {}
     for name, rows in _rows_by_property(modes):
@@ -69,20 +66,17 @@ def write_rotation(
 def write_pose(
     armature_object: bpy.types.Object, pose: Pose, changes: Sequence[ChannelChange]
 ) -> BulkChannels:
-    """Write changes of one armature object, and tag its pose for evaluation.
+    """Write changes of one armature object, tag its pose, and return the present property values.
 
     Args:
         armature_object: The original object.
         pose: Its pose as last read, with the changes already noted.
         changes: One change or more.
-
-    Returns:
-        The present values of the properties that were written.
     """
     written: BulkChannels = {}
     for kind in CHANNEL_KINDS:
         of_kind = [change for change in changes if change.kind == kind]
-        if kind == "channels" and LISTS_BULK_WRITES and pose.has_only_quaternions:
+        if kind == "channels" and LISTS_BULK_WRITES and not pose.modes.any():
             whole = written["rotation_quaternion"] = pose.channels.ravel()
             armature_object.pose.bones.foreach_set("rotation_quaternion", whole)
             _tag(armature_object)
@@ -99,16 +93,13 @@ def write_pose(
 def write_property(
     armature_object: bpy.types.Object, name: str, bones: Indices, values: Array | Channels
 ) -> Channels:
-    """Write a property of some bones; the caller tags the pose.
+    """Write a property of some bones, untagged; return its values for all, shape (n * size,).
 
     Args:
         armature_object: The original object.
         name: Name of the property.
         bones: Indices of the bones, shape (m,).
         values: Values, shape (m, size).
-
-    Returns:
-        The present values of all bones, shape (n * size,).
     """
     pose_bones, size = armature_object.pose.bones, values.shape[1]
     whole = read_floats(pose_bones, name, size)

@@ -23,12 +23,7 @@ FACTOR_TOLERANCE = 1e-15
 
 @dataclass(frozen=True)
 class BoneStretch:
-    """Stretch settings of n bones.
-
-    Attributes:
-        share: ``PoseBone.ik_stretch``, shape (n,).
-        is_locked: Locked scale channels, shape (n, 3).
-    """
+    """Stretch settings of n bones: shares (n,) and locked scale channels (n, 3)."""
 
     share: Array
     is_locked: Flags

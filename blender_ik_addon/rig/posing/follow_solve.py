@@ -73,10 +73,6 @@ class Heads(NamedTuple):
         """Return the heads (b, 3) at location channels."""
         return self.origins + transform_direction(self.moved, location)
 
-    def location_of(self, heads: Array) -> Array:
-        """Return the location channels (b, 3) of heads."""
-        return np.linalg.solve(self.moved, (heads - self.origins)[..., None])[..., 0]
-
 
 class FollowSolve:
     """Compiled solver of B similar dragged chains.
@@ -109,13 +105,10 @@ class FollowSolve:
         self._heads, self._moved = map(np.array, zip(*roots, strict=True))
 
     def solved(self, inputs: PlacedInputs) -> tuple[Solved, list[DragState]]:
-        """Drag the led ends of some of the chains to their targets.
+        """Drag the led ends of some chains to targets; return the result and the chains' states.
 
         They go straight there. Bones swing by the shortest rotations; poles and rotations of
-        targets are for chains whose root stays.
-
-        Returns:
-            The result with influence, and the state of each chain, one row.
+        targets are for chains whose root stays. The result is that with influence.
 
         Raises:
             IKError: If one of them cannot be dragged; the text says what to do next.
@@ -150,7 +143,8 @@ class FollowSolve:
         channels[resting] = start.whole[resting]
         turns, location = rotation.quaternion_from_matrix(poses.rotations), start.location
         if self.settings.spec.moves_root:
-            location = roots.location_of(poses.joints[:, 0])
+            ways = poses.joints[:, 0] - roots.origins
+            location = np.linalg.solve(roots.moved, ways[..., None])[..., 0]
         full = Dragged(poses, turns, location, channels)
         shown = self._blend(frames, roots, full, rows, start)
         solved = self._measure(inputs, shown, codes, holds, is_held)

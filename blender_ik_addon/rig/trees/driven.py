@@ -238,21 +238,14 @@ class Driven:
 class BatchKey(NamedTuple):
     """The settings that chains or trees solved side by side have in common.
 
+    All that is not listed is as in ``Driven``, in its options, and in its joints.
+
     Attributes:
-        hanging: Parents of the bones.
-        spread: Segments that spread twist.
-        modes: Rotation modes of the bones.
-        is_current: Which bones start from the present pose.
-        solver: Solver of all chains.
-        use_finish: Whether NEWTON finishes what sweeps leave.
         tips: For each chain, whether its tail is the effector, and the weight of its tip's turn;
             None if the tip does not turn.
         poles: For each chain, whether it has no pole, and its pole mode.
-        kinds: Kinds of the joints.
         force: Step mode, gain and easing of a force.
         drag: Settings of chains that are dragged.
-        stretches: Whether bones may grow.
-        slides: Whether bones may slide.
         has_free_joints: For trees, whether the joints leave all bones free.
         lengths: For trees, which bones have lengths, and which have their ends on one line.
         body: Further settings that bodies have in common.

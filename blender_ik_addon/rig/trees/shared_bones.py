@@ -74,8 +74,7 @@ def _group_writers(
 def group_by_bones(written: Mapping[int, Iterable[object]]) -> tuple[Group, ...]:
     """Return groups of chains that share written bones, directly or through other chains.
 
-    Args:
-        written: The bones that each chain writes, by index of the chain.
+    ``written`` are the bones that each chain writes, by index of the chain.
     """
     first_writer: dict[object, int] = {}
     group_of: dict[int, list[int]] = {}
