@@ -191,11 +191,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
         return len(run)
 
     def _show_choices(
-        self,
-        context: bpy.types.Context,
-        selected: Selection,
-        spec: ChainSpec,
-        placed: Placement,
+        self, context: bpy.types.Context, selected: Selection, spec: ChainSpec, placed: Placement
     ) -> None:
         """Show the choices in *Adjust Last Operation*; with them, a repeat adds the same chain."""
         if selected.chain_count:
@@ -211,11 +207,7 @@ class POSE_OT_chain_ik_add(ChainOperator):
             self.use_snap = target is None or bool(is_control)
 
     def _add_controls(
-        self,
-        context: bpy.types.Context,
-        selected: Selection,
-        spec: ChainSpec,
-        placed: Placement,
+        self, context: bpy.types.Context, selected: Selection, spec: ChainSpec, placed: Placement
     ) -> ChainSpec:
         """Return the settings with a target, and with a pole if there is or shall be one."""
         owner, controls = selected.armature_object, []

@@ -8,12 +8,7 @@ from bpy.props import BoolProperty, IntProperty
 from ..core import IKError
 from ..core.model.message import Message
 from ..properties.chain_lists import exclusive_controls, remove_chain, toes_of
-from ..properties.chains import (
-    active_armature,
-    chain_key,
-    chains_of,
-    owner_of,
-)
+from ..properties.chains import active_armature, chain_key, chains_of, owner_of
 from ..properties.controls.hierarchy import body_controls, forget_body
 from ..properties.records import controls_of_chain
 from ..properties.stored import release, store
@@ -95,9 +90,7 @@ class POSE_OT_chain_ik_restore(ChainOperator):
     bl_label = "Restore and Mute"
 
     use_all: BoolProperty(
-        name="All Chains",
-        description="Restore all chains of the armature",
-        options=SKIP_SAVE,
+        name="All Chains", description="Restore all chains of the armature", options=SKIP_SAVE
     )
 
     def act(self, context: bpy.types.Context) -> set[str]:

@@ -72,8 +72,7 @@ class POSE_OT_chain_ik_solve(ChainOperator):
         **TOLERANCE,
     )
     use_rest_start: BoolProperty(
-        name="From Rest Pose",
-        description="Start from the rest pose instead of the present one",
+        name="From Rest Pose", description="Start from the rest pose instead of the present one"
     )
 
     @classmethod

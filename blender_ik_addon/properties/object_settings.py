@@ -15,15 +15,7 @@ from bpy.props import (
 )
 
 from ..rig.live import live
-from .chains import (
-    EXTENSIBLE,
-    KEYABLE,
-    MAX_NAME_BYTES,
-    NOT_KEYABLE,
-    NOT_SHOWN,
-    OVERRIDABLE,
-    SHARE,
-)
+from .chains import EXTENSIBLE, KEYABLE, MAX_NAME_BYTES, NOT_KEYABLE, NOT_SHOWN, OVERRIDABLE, SHARE
 from .controls.bodies import change_body, change_root
 from .settings import ChainSettings
 
@@ -35,19 +27,13 @@ def _switch(name: str, description: str) -> Any:
 class ShownSettings(bpy.types.PropertyGroup):
     """Which parts of chains are drawn."""
 
-    show_overlay: _switch(
-        "Chain IK",
-        "Draw chains in the viewport",
-    )
+    show_overlay: _switch("Chain IK", "Draw chains in the viewport")
     show_chains: _switch(
         "Chains",
         "Draw every chain as a line. Green: it is at its target, or its soft distance keeps it"
         " short. Amber: limits hold it back, or its bones stretch. Red: the target is out of reach",
     )
-    show_joints: _switch(
-        "Joints",
-        "Draw a dot at every joint of every chain",
-    )
+    show_joints: _switch("Joints", "Draw a dot at every joint of every chain")
     show_reach: _switch(
         "Reach",
         "Draw the space that the active chain can reach, and the space that is too near for it",
@@ -94,9 +80,7 @@ class SceneSettings(bpy.types.PropertyGroup):
         update=_toggle_live,
     )
     overlay: PointerProperty(
-        name="Overlay",
-        description="Parts of chains that the viewport shows",
-        type=ShownSettings,
+        name="Overlay", description="Parts of chains that the viewport shows", type=ShownSettings
     )
 
 

@@ -182,9 +182,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         **NOT_KEYABLE,
     )
     use_flip_bend: BoolProperty(
-        name="Flip Bend",
-        description="Bend to the other side, away from the pole",
-        **KEYABLE,
+        name="Flip Bend", description="Bend to the other side, away from the pole", **KEYABLE
     )
     negative_scale: EnumProperty(
         name="Negative Scale",
@@ -318,9 +316,7 @@ class ChainSettings(bpy.types.PropertyGroup):
         **NOT_KEYABLE | {"update": change_stretch},
     )
     use_keep_volume: BoolProperty(
-        name="Keep Volume",
-        description="Make bones thinner as they grow",
-        **NOT_KEYABLE,
+        name="Keep Volume", description="Make bones thinner as they grow", **NOT_KEYABLE
     )
     follow_lead: EnumProperty(
         name="Lead",

@@ -20,11 +20,7 @@ from ..rig.reading.spec import ChainSpec, StoredBone, names_of_chains
 from ..rig.reading.update import Update, shown_graph
 from ..rig.tools import restoring
 from .chains import ChainGroup, body_of, chains_of, is_idle, live_chains, owner_of, tag
-from .records import (
-    chain_spec,
-    sync_anchors_if_changed,
-    written_bones,
-)
+from .records import chain_spec, sync_anchors_if_changed, written_bones
 from .renaming import follow_bones
 from .sharing import merge_stored, update_others
 
@@ -216,10 +212,7 @@ def prepare(armature_object: bpy.types.Object, update: Update) -> bool:
 
 
 def _prepare_chain(
-    settings: ChainGroup,
-    values: ChainGroup,
-    evaluated: bpy.types.Object,
-    update: Update,
+    settings: ChainGroup, values: ChainGroup, evaluated: bpy.types.Object, update: Update
 ) -> bool:
     """Do for one chain what ``prepare`` does."""
     stored = settings.stored_pose

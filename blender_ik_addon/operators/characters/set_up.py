@@ -47,10 +47,7 @@ class POSE_OT_chain_ik_setup(ChainOperator):
     )
 
     scope: EnumProperty(
-        name="Limbs",
-        description="Limbs that get chains",
-        items=SCOPES,
-        options=SKIP_SAVE,
+        name="Limbs", description="Limbs that get chains", items=SCOPES, options=SKIP_SAVE
     )
     kinds: EnumProperty(
         name="Kinds",

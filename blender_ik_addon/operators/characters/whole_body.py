@@ -11,13 +11,7 @@ from bpy.props import BoolProperty, EnumProperty
 from ...core.model.message import Message
 from ...preferences.addon import CONTROLS, preferences
 from ...properties.chains import active_armature, chains_of
-from ...properties.controls.torso import (
-    hang_hips,
-    has_torso,
-    hips_of_body,
-    new_torso,
-    pin_legs,
-)
+from ...properties.controls.torso import hang_hips, has_torso, hips_of_body, new_torso, pin_legs
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
 from ...rig.controls.control_spaces import is_keyed

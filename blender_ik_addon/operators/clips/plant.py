@@ -34,11 +34,7 @@ class POSE_OT_chain_ik_plant(ClipOperator):
     bl_label = "Plant Feet"
 
     which: EnumProperty(
-        name="Chains",
-        description="Chains to plant",
-        items=WHICH,
-        default="ALL",
-        options=SKIP_SAVE,
+        name="Chains", description="Chains to plant", items=WHICH, default="ALL", options=SKIP_SAVE
     )
     use_hips: BoolProperty(
         name="Adjust Hips",

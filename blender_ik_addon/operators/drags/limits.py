@@ -46,10 +46,7 @@ class POSE_OT_chain_ik_set_limit(Dragging):
         name="Axis", description="The axis of the rotation", items=AXES, options=SKIP_SAVE
     )
     end: EnumProperty(
-        name="End",
-        description="The end of the range to move",
-        items=ENDS,
-        options=SKIP_SAVE,
+        name="End", description="The end of the range to move", items=ENDS, options=SKIP_SAVE
     )
     angle: FloatProperty(
         name="Angle",

@@ -123,9 +123,7 @@ class OptionalFrameRange(FrameRange):
     """The frames of an operator that works on one frame or on a range."""
 
     use_range: BoolProperty(
-        name="Range",
-        description="Work on each frame of a range, and set keys",
-        options=SKIP_SAVE,
+        name="Range", description="Work on each frame of a range, and set keys", options=SKIP_SAVE
     )
 
     def draw(self, context: bpy.types.Context | None) -> None:

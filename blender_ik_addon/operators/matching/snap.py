@@ -29,12 +29,7 @@ from ...rig.tools.fk_ik import (
 from .. import selection
 from ..base import SKIP_SAVE
 from ..drags.auto_keying import key_moved, key_setting
-from .forbidden_poses import (
-    ForbiddenPose,
-    find_forbidden,
-    turned_when_solved,
-    worst_by_chain,
-)
+from .forbidden_poses import ForbiddenPose, find_forbidden, turned_when_solved, worst_by_chain
 from .matched_chains import (
     Bends,
     OptionalFrameRange,

@@ -84,10 +84,4 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
             text = "{control}: {name} acts here already, so nothing has changed"
         elif len(frames) > 1:
             text = "{control}: {name} from frame {first} to {last}"
-        self.tell(
-            text,
-            control=label(control),
-            name=name,
-            first=frames[0],
-            last=frames[-1],
-        )
+        self.tell(text, control=label(control), name=name, first=frames[0], last=frames[-1])

@@ -9,14 +9,7 @@ from dataclasses import replace
 import bpy
 
 from ...core import IKError, Solver
-from ...rig.comparing.comparing import (
-    CONTENDERS,
-    Attempt,
-    find_home,
-    inputs_of,
-    solve,
-    with_solver,
-)
+from ...rig.comparing.comparing import CONTENDERS, Attempt, find_home, inputs_of, solve, with_solver
 from ...rig.comparing.ik_constraint import solve_by_constraint
 from ...rig.planning.checks import check_scale
 from ...rig.reading.refusals import IN_EDIT_MODE, RigError, pose_problem

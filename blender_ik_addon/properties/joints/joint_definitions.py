@@ -104,9 +104,7 @@ class JointSettings(bpy.types.PropertyGroup):
     """The joint of one bone in one chain, used instead of the bone's IK settings."""
 
     bone: StringProperty(
-        name="Bone",
-        description="The bone that has this joint",
-        **bone_name_keywords("bone", tag),
+        name="Bone", description="The bone that has this joint", **bone_name_keywords("bone", tag)
     )
     kind: EnumProperty(
         name="Kind",

@@ -55,11 +55,7 @@ class _Bend:
 
 
 def preset_joint(
-    preset: JointPreset,
-    plan: ChainPlan,
-    row: int,
-    local_wxyz: Array,
-    angle: float,
+    preset: JointPreset, plan: ChainPlan, row: int, local_wxyz: Array, angle: float
 ) -> tuple[JointSpec, bool] | None:
     """Return the joint of a bone, relative to its rest pose, and whether its range is widened.
 

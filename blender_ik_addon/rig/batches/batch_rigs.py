@@ -160,9 +160,7 @@ def bases_of(members: Members) -> Bases:
 
 
 def _differ(
-    present: npt.NDArray[np.floating],
-    goal: npt.NDArray[np.floating],
-    noise: Array | float | None,
+    present: npt.NDArray[np.floating], goal: npt.NDArray[np.floating], noise: Array | float | None
 ) -> Flags:
     """Return which chains have channels (B, k, size) that differ by more than noise, or are NaN."""
     differs: Flags = present != goal

@@ -32,11 +32,7 @@ class PresentStarts:
     """
 
     def __init__(
-        self,
-        solve: BaseSolve | FrameSolve,
-        rigs: BatchRigs[Any],
-        *,
-        is_even: bool,
+        self, solve: BaseSolve | FrameSolve, rigs: BatchRigs[Any], *, is_even: bool
     ) -> None:
         """Prepare chains or trees, by their compiled solver and their armature objects."""
         settings = solve.settings

@@ -19,10 +19,7 @@ class RevertedPoses:
     """
 
     def __init__(
-        self,
-        driven: Sequence[Driven],
-        states: Sequence[RigState],
-        followed: Callable[[int], bytes],
+        self, driven: Sequence[Driven], states: Sequence[RigState], followed: Callable[[int], bytes]
     ) -> None:
         """Prepare chains or trees, their armature objects, and the function that reads anchors."""
         self._rows = list(zip(driven, states, strict=True))

@@ -75,11 +75,7 @@ class BatchSettings(BoneChannels):
             spread=twist_spread(driven),
             first=first,
             start=local.reshape(len(driven), -1, 4),
-            options=replace(
-                options[0],
-                **by_chain,
-                keeps_start=bool(first.is_current.any()),
-            ),
+            options=replace(options[0], **by_chain, keeps_start=bool(first.is_current.any())),
             tolerance=np.array([[float(spec.options.tolerance) for spec in row] for row in specs]),
             pole_angle=pole_angle,
             shares=np.stack(shares, axis=1),

@@ -22,11 +22,7 @@ Bending = tuple[Array, Array]
 
 
 def find_flips(
-    settings: BatchSettings,
-    rows: Indices,
-    places: Places,
-    frames: ChainFrames,
-    start: ChainPoses,
+    settings: BatchSettings, rows: Indices, places: Places, frames: ChainFrames, start: ChainPoses
 ) -> Flags:
     """Return which chains without poles bend to the other side than their start poses, (b,).
 

@@ -19,10 +19,7 @@ MAX_FRAMES = 250
 
 
 def frames_of(
-    scene: bpy.types.Scene,
-    rig: bpy.types.Object,
-    chains: Iterable[ChainSpec],
-    bones: set[str],
+    scene: bpy.types.Scene, rig: bpy.types.Object, chains: Iterable[ChainSpec], bones: set[str]
 ) -> list[float]:
     """Return the frames with keys of anything in a scene that moves chains of a rig.
 

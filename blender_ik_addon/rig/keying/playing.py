@@ -103,10 +103,7 @@ def played(
 
 
 def play_unchanged(
-    scene: bpy.types.Scene,
-    objects: Sequence[bpy.types.Object],
-    frames: Iterable[int],
-    refusal: str,
+    scene: bpy.types.Scene, objects: Sequence[bpy.types.Object], frames: Iterable[int], refusal: str
 ) -> Iterator[int]:
     """Play frames in rising order as long as the scene is live and watched objects do not change.
 

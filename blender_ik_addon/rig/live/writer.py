@@ -42,10 +42,7 @@ def has_write(armature_object: bpy.types.Object, last: LastWrite | None) -> bool
 
 
 def write_rotation(
-    armature_object: bpy.types.Object,
-    bones: Indices,
-    modes: Integers,
-    channels: Array | Channels,
+    armature_object: bpy.types.Object, bones: Indices, modes: Integers, channels: Array | Channels
 ) -> BulkChannels:
     """Write rotation channels, tag the pose, and return the present values of the properties.
 
@@ -115,9 +112,7 @@ def _tag(armature_object: bpy.types.Object) -> None:
     armature_object.update_tag(refresh={"OBJECT"})
 
 
-def _rows_by_property(
-    modes: Integers,
-) -> list[tuple[str, Flags | slice]]:
+def _rows_by_property(modes: Integers) -> list[tuple[str, Flags | slice]]:
     """Return properties with the rows of the bones that use them, without unused properties."""
     if not modes.any():
         return [("rotation_quaternion", slice(None))]

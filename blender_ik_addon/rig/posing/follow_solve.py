@@ -118,8 +118,7 @@ class FollowSolve:
         self._check_places(places, rows)
         above = places.above
         roots = Heads(
-            transform_point(above, self._heads[rows]),
-            above[:, :3, :3] @ self._moved[rows],
+            transform_point(above, self._heads[rows]), above[:, :3, :3] @ self._moved[rows]
         )
         root = roots.heads_at(start.location)
         frames = replace(self._frames.take(rows), parent=above[:, :3, :3], root=root)
@@ -221,12 +220,7 @@ class FollowSolve:
         return frames.posed(rotations)
 
     def _finish(
-        self,
-        frames: ChainFrames,
-        poses: ChainPoses,
-        goal: Array,
-        codes: Codes,
-        holds: Flags,
+        self, frames: ChainFrames, poses: ChainPoses, goal: Array, codes: Codes, holds: Flags
     ) -> ChainPoses:
         """Bring anchored chains as near to goals as they come; note results in codes and holds."""
         rows = np.flatnonzero(self._find_gaps(poses, goal))

@@ -36,9 +36,7 @@ def space_of(constraint: bpy.types.Constraint) -> Anchor | None:
 
 
 def keep_evaluated(
-    armature_object: bpy.types.Object,
-    targets: Iterable[tuple[str, Anchor]],
-    shown: Collection[int],
+    armature_object: bpy.types.Object, targets: Iterable[tuple[str, Anchor]], shown: Collection[int]
 ) -> bool:
     """Keep one anchor on bones for each hidden target; return whether any was added or removed.
 

@@ -284,10 +284,7 @@ def followed_anchors(plan: ChainPlan, spec: ChainSpec) -> list[tuple[Anchor, str
 
 
 def check(
-    armature_object: bpy.types.Object,
-    plan: ChainPlan,
-    spec: ChainSpec,
-    present: Container[int],
+    armature_object: bpy.types.Object, plan: ChainPlan, spec: ChainSpec, present: Container[int]
 ) -> MovedBy:
     """Return what moves a chain's target, pole and bones; raise a ``RigError`` for unusable ones.
 

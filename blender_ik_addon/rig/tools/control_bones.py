@@ -84,9 +84,7 @@ def _rest_under(armature_object: bpy.types.Object, parent: str) -> Array:
 
 
 def add_edit_bones(
-    armature_object: bpy.types.Object,
-    controls: Sequence[Control],
-    matrices: Sequence[Array],
+    armature_object: bpy.types.Object, controls: Sequence[Control], matrices: Sequence[Array]
 ) -> list[Anchor]:
     """Add bones to an armature in edit mode; return anchors, which outlive edit bones."""
     edit_bones = armature_object.data.edit_bones
@@ -167,9 +165,7 @@ def look_of_bone(armature_object: bpy.types.Object, name: str) -> ControlLook | 
     if shape is None or bone.use_custom_shape_bone_size:
         return None
     look = Matrix.LocRotScale(
-        bone.custom_shape_translation,
-        bone.custom_shape_rotation_euler,
-        bone.custom_shape_scale_xyz,
+        bone.custom_shape_translation, bone.custom_shape_rotation_euler, bone.custom_shape_scale_xyz
     )
     return ControlLook(shape, array_of(armature_object.matrix_world @ bone.matrix @ look))
 

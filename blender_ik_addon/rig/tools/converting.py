@@ -153,9 +153,7 @@ def _is_active(constraint: IKConstraint) -> bool:
 
 
 def check_chain(
-    plan: ChainPlan,
-    spec: ChainSpec,
-    bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone],
+    plan: ChainPlan, spec: ChainSpec, bones: bpy.types.bpy_prop_collection[bpy.types.PoseBone]
 ) -> None:
     """Raise a ``RigError`` if a constraint cannot do what a chain does; ``bones`` are all bones."""
     skeleton = plan.skeleton
@@ -345,10 +343,7 @@ def padlocked_bones(
 
 
 def write_evaluated_pose(
-    armature_object: bpy.types.Object,
-    evaluated: bpy.types.Object,
-    pose: Pose,
-    plan: ChainPlan,
+    armature_object: bpy.types.Object, evaluated: bpy.types.Object, pose: Pose, plan: ChainPlan
 ) -> None:
     """Write the evaluated rotations of a chain's bones to the channels of the original."""
     wxyz = []

@@ -15,13 +15,7 @@ from ..anatomy.limbs import Limb, LimbKind
 from ..anatomy.symmetry import mirrored_in_world
 from ..controls.control_sizes import ControlLook
 from ..controls.default_poles import Placement, placement
-from ..controls.foot_roll import (
-    add_channels,
-    add_driver,
-    control_above,
-    mechanism_of,
-    pivots,
-)
+from ..controls.foot_roll import add_channels, add_driver, control_above, mechanism_of, pivots
 from ..planning.known_skeletons import skeleton_of
 from ..reading.animation import driven_axes
 from ..reading.spec import Anchor, ChainSpec

@@ -132,9 +132,7 @@ def _find_released(owner: bpy.types.Object, reference: bpy.types.Object) -> tupl
     return tuple([bone for bone in bones if bone.rotation or bone.scale or bone.location])
 
 
-def _read_record(
-    owner: bpy.types.Object,
-) -> tuple[tuple[StoredBone, ...], tuple[StoredBone, ...]]:
+def _read_record(owner: bpy.types.Object) -> tuple[tuple[StoredBone, ...], tuple[StoredBone, ...]]:
     """Return the recorded bones: those with a pose of their own, and the others."""
     try:
         depth, own, others = json.loads(owner.chain_ik.seen_poses)

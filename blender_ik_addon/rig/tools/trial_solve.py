@@ -109,9 +109,7 @@ class Trial:
 
 
 def solve_once(
-    depsgraph: bpy.types.Depsgraph,
-    armature_object: bpy.types.Object,
-    spec: ChainSpec,
+    depsgraph: bpy.types.Depsgraph, armature_object: bpy.types.Object, spec: ChainSpec
 ) -> Outcome:
     """Solve a chain from the pose that its settings choose, and write its bones.
 

@@ -36,11 +36,7 @@ class AboveFloor(BatchRecord):
 
     @classmethod
     def of(
-        cls,
-        live_chains: Sequence[LiveChain],
-        bones: Indices,
-        carriers: Sequence[int],
-        ends: Array,
+        cls, live_chains: Sequence[LiveChain], bones: Indices, carriers: Sequence[int], ends: Array
     ) -> AboveFloor:
         """Return the points of a body, without those of chains below a pinned hand or foot.
 
