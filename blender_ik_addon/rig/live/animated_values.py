@@ -112,17 +112,3 @@ class RigValues(NamedTuple):
         for (path, index), value in self.properties.items():
             with suppress(*ACCESS_ERRORS):
                 set_value(owner, path, index, value)
-
-
-def copy_animated_values(
-    original: bpy.types.Object, evaluated: bpy.types.Object, paths: Iterable[tuple[str, int]]
-) -> None:
-    """Copy all animated values of an armature object, at these paths, from its evaluated copy.
-
-    To be called before a chain writes to it in a hidden graph. Renders, and exports to Alembic or
-    USD, evaluate a separate dependency graph; scripts that set a frame evaluate the graphs of all
-    view layers. Blender copies animated values to the originals only in graphs that a viewport has
-    shown. A write to any channel of the original copies all of it into the hidden graph, with
-    values of another frame: every other animated channel would freeze, also settings of chains.
-    """
-    RigValues.read(evaluated, paths).write(original)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ...core.model.message import Message
@@ -18,7 +18,6 @@ from ..planning.written_locations import located_bones
 from ..reading.channels import Pose
 from ..reading.dependencies import points_of_settings
 from ..reading.refusals import listed
-from ..reading.spec import names_of_chains
 from ..reading.update import Update
 from ..reading.world import ObjectRows
 from ..trees.driven import BatchKey
@@ -138,13 +137,6 @@ class GraphState:
             and state.compiled.has_freed_anchor(update.listed)
         ]
 
-    def find_changed_lists(self) -> frozenset[int]:
-        """Return the session uids of rigs whose lists of chains have changed."""
-        rigs = self.rigs.items()
-        return frozenset(
-            [uid for uid, rig in rigs if names_of_chains(rig.object) != rig.chain_names]
-        )
-
     def is_idle(self, update: Update) -> bool:
         """Return whether no input of any chain has changed."""
         if update.is_separate or update.count > MAX_LISTED_CHANGES or update.has_new_relations:
@@ -189,7 +181,12 @@ class GraphState:
         """Sort the chains into levels and batches; batches without changes are reused."""
         rigs = self.rigs.values()
         self._rigs_with_own_anchors = tuple([state for state in rigs if state.compiled.own_anchors])
-        placed = list(self._list_placed())
+        placed = [
+            (state, row, is_even)
+            for state in rigs
+            if state.placed is not None
+            for row, is_even in enumerate(state.placed.bases.is_even.tolist())
+        ]
         assembled = [(state.compiled.live_chains[row], is_even) for state, row, is_even in placed]
         if assembled == self._assembled and self.levels:
             return
@@ -253,9 +250,9 @@ class GraphState:
                     level.is_carried = False
                     continue
                 # The chain whose root is above all others.
-                state, row = min((placed[i][:2] for i in group), key=_find_depth)
-                live_chain = state.compiled.live_chains[row]
-                carried.setdefault(state.uid, (state, []))[1].append(live_chain)
+                live_chains, state = [self._assembled[i][0] for i in group], placed[group[0]][0]
+                top = min(live_chains, key=lambda it: len(it.skeleton.ancestors(it.plan.root)))
+                carried.setdefault(state.uid, (state, []))[1].append(top)
             if carried:
                 level.carry = Carry(list(carried.values()), written)
             for i in (i for group in self._list_groups(number) for i in group):
@@ -268,17 +265,6 @@ class GraphState:
         """Return the groups of chains that are solved on a level."""
         pairs = zip(self._groups, self._group_levels, strict=True)
         return [group for group, level in pairs if level == number]
-
-    def _list_placed(self) -> Iterator[tuple[RigState, int, bool]]:
-        for state in self.rigs.values():
-            if state.placed is not None:
-                for row, is_even in enumerate(state.placed.bases.is_even.tolist()):
-                    yield state, row, is_even
-
-
-def _find_depth(placed: tuple[RigState, int]) -> int:
-    chain = placed[0].compiled.live_chains[placed[1]]
-    return len(chain.skeleton.ancestors(chain.plan.root))
 
 
 def _find_relation_owners(chains: Iterable[PlannedChain]) -> dict[int, frozenset[int]]:

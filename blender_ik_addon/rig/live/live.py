@@ -83,15 +83,6 @@ class Memory:
         for of_graph in self.outcomes.values():
             of_graph.pop(uid, None)
 
-    def note_flushing(self, update: Update) -> None:
-        """Note whether Blender copies the animated values of this graph to the originals.
-
-        It does so in graphs that a viewport shows. For renders, and for view layers that were never
-        shown, Blender calls handlers only at new frames.
-        """
-        if not update.is_new_frame and not update.is_separate:
-            self.flushing.add(update.key)
-
     def copy_animated(self, original: bpy.types.Object, update: Update) -> None:
         """Copy animated values to an original object, once per update, before it is written."""
         uid = original.session_uid
@@ -143,7 +134,10 @@ memory = Memory()
 
 def update_chains(update: Update, source: Source) -> None:
     """Solve and write the chains of a scene's armature objects, level by level."""
-    memory.note_flushing(update)
+    if not update.is_new_frame and not update.is_separate:
+        # A viewport shows the graph. For renders, and for view layers that were never shown,
+        # Blender calls handlers only at new frames.
+        memory.flushing.add(update.key)
     graph = memory.graphs.get(update.key)
     is_new = graph is None
     if graph is None:
@@ -156,7 +150,8 @@ def update_chains(update: Update, source: Source) -> None:
     changed = graph.find_changed_rigs(update)
     if update.is_new_frame and update.tells_of_rigs:
         # Scripts may have changed lists of chains; at new frames Blender does not list these rigs.
-        changed |= graph.find_changed_lists()
+        rigs = graph.rigs.items()
+        changed |= {uid for uid, rig in rigs if names_of_chains(rig.object) != rig.chain_names}
     if is_new or changed or not update.tells_of_rigs:
         _read_rigs(graph, update, source, changed)
     if not update.is_new_frame:
@@ -195,15 +190,9 @@ def _solve_levels(graph: GraphState, update: Update, source: Source) -> set[int]
     """Solve and write level by level; begin again if solved bones change settings of chains.
 
     Chains whose inputs stay are solved only in the first pass. Bones and settings that drive each
-    other may never come to rest: there are at most as many more passes as levels.
-
-    Args:
-        graph: State of the dependency graph.
-        update: The update, with its dependency graph.
-        source: The functions that read settings.
-
-    Returns:
-        Session uids of armature objects that were not written: their lists of chains have changed.
+    other may never come to rest: there are at most as many more passes as levels. Return the
+    session uids of armature objects that were not written, because their lists of chains have
+    changed.
     """
     written, changed_lists, passes = set[int](), set[int](), 0
 

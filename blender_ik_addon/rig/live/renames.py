@@ -116,7 +116,8 @@ def _find_new_names(before: _Bones, after: _Bones) -> dict[str, str]:
     if before.names == after.names:
         return {}
     former, present = before.by_name, after.by_name
-    max_rounding = _max_rounding(before.rests, after.rests)
+    size = max(float(np.abs(rests[:, 3]).max(initial=0)) for rests in (before.rests, after.rests))
+    max_rounding = np.array([[MAX_ROUNDING_OF_AXES]] * 3 + [[MAX_ROUNDING_OF_HEADS * size]])
     same = {
         name
         for name in former.keys() & present.keys()
@@ -135,9 +136,3 @@ def _find_new_names(before: _Bones, after: _Bones) -> dict[str, str]:
     while moved := new_names.keys() & (present.keys() - set(new_names.values())):
         new_names = {name: new for name, new in new_names.items() if name not in moved}
     return new_names
-
-
-def _max_rounding(*rests: Rests) -> npt.NDArray[np.float64]:
-    """Return the largest difference of equal rest poses, by row of a rest pose, shape (4, 1)."""
-    size = max(float(np.abs(heads[:, 3]).max(initial=0)) for heads in rests)
-    return np.array([[MAX_ROUNDING_OF_AXES]] * 3 + [[MAX_ROUNDING_OF_HEADS * size]])

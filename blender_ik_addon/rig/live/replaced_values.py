@@ -10,7 +10,7 @@ import numpy as np
 
 from ..reading.animation import animated_paths
 from ..reading.update import Update
-from .animated_values import RigValues, copy_animated_values
+from .animated_values import RigValues
 
 
 @dataclass
@@ -65,12 +65,19 @@ class ReplacedValues:
     _by_uid: dict[int, _Replaced] = field(default_factory=dict)
 
     def copy_animated(self, original: bpy.types.Object, update: Update) -> None:
-        """Copy animated values of a hidden graph to an original object."""
+        """Copy all animated values of a hidden graph to an object, before a chain writes to it.
+
+        Renders, and exports to Alembic or USD, evaluate a separate dependency graph; scripts that
+        set a frame evaluate the graphs of all view layers. Blender copies animated values to the
+        originals only in graphs that a viewport has shown. A write to any channel of the original
+        copies all of it into the hidden graph, with values of another frame: every other animated
+        channel would freeze, also settings of chains.
+        """
         paths, uid = animated_paths(original), original.session_uid
         if update.is_separate and uid not in self._by_uid:
             present = RigValues.read(original, paths)
             self._by_uid[uid] = _Replaced(original, update.scene.session_uid, present, present)
-        copy_animated_values(original, original.evaluated_get(update.depsgraph), paths)
+        RigValues.read(original.evaluated_get(update.depsgraph), paths).write(original)
 
     def note_after(self, uids: set[int]) -> None:
         """Note the values that an update leaves on armature objects with these session uids."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -35,7 +34,13 @@ class StateBackup:
     def restore(self) -> None:
         """Restore the state after its frame was set again; skip removed armature objects."""
         for owner, saved in self.values:
-            _set_values(owner, saved)
+            present = _read_values(owner)
+            for (path, index), value in saved.items():
+                if present.get((path, index), value) != value:
+                    # A property that no longer accepts its value does not stop the others.
+                    with suppress(*ACCESS_ERRORS):
+                        set_value(owner, path, index, value)
+                        owner.update_tag()
         for rig, channels in self.poses:
             with suppress(ReferenceError):
                 rig.update_tag()
@@ -60,14 +65,10 @@ def back_up_state() -> StateBackup:
             bones = rig.pose.bones
             sizes = CHANNEL_SIZES.items()
             poses.append((rig, {name: read_floats(bones, name, size) for name, size in sizes}))
-    values = tuple([(owner, saved) for owner in _all_data() if (saved := _read_values(owner))])
-    return StateBackup(graphs, tuple(poses), values)
-
-
-def _all_data() -> Iterator[bpy.types.ID]:
-    """Yield all data of the file, each once; embedded nodes are read with their owners."""
     lists = [prop.identifier for prop in bpy.data.bl_rna.properties if prop.type == "COLLECTION"]
-    yield from dict.fromkeys(owner for name in lists for owner in getattr(bpy.data, name))
+    owners = dict.fromkeys(owner for name in lists for owner in getattr(bpy.data, name))
+    values = tuple([(owner, saved) for owner in owners if (saved := _read_values(owner))])
+    return StateBackup(graphs, tuple(poses), values)
 
 
 def _find_animated(owner: bpy.types.ID) -> set[tuple[str, int]]:
@@ -86,16 +87,3 @@ def _read_values(owner: bpy.types.ID) -> PropertyValues:
     with suppress(ReferenceError):
         return read_values(owner, _find_animated(owner))
     return {}
-
-
-def _set_values(owner: bpy.types.ID, values: PropertyValues) -> None:
-    """Set animated properties of some data to former values, where these differ.
-
-    A property that no longer accepts its value does not stop the others.
-    """
-    present = _read_values(owner)
-    for (path, index), value in values.items():
-        if present.get((path, index), value) != value:
-            with suppress(*ACCESS_ERRORS):
-                set_value(owner, path, index, value)
-                owner.update_tag()

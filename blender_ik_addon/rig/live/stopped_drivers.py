@@ -22,14 +22,10 @@ def restart_drivers(objects: Iterable[bpy.types.Object]) -> None:
     for owner in rigs.union(*users.values()):
         if owner.library is None:
             for block in (owner, getattr(owner, "node_tree", None)):
-                _restart_drivers_of(block)
-
-
-def _restart_drivers_of(block: bpy.types.ID | None) -> None:
-    for curve in drivers(block):
-        if not curve.driver.is_valid and _uses(curve):
-            # A new type, also the same one, makes Blender find again what the driver reads.
-            curve.driver.type = curve.driver.type
+                for curve in drivers(block):
+                    if not curve.driver.is_valid and _uses(curve):
+                        # A new type, also the same one, makes Blender find its inputs again.
+                        curve.driver.type = curve.driver.type
 
 
 def _uses(curve: bpy.types.FCurve) -> bool:
