@@ -113,12 +113,12 @@ def on_load(*_arguments: object) -> None:
     _states_before_history.clear()
 
 
-_HANDLERS: dict[str, Handler] = {
-    "depsgraph_update_post": on_update,
-    "undo_pre": before_history,
-    "redo_pre": before_history,
-    "load_post": on_load,
-}
+_HANDLERS: tuple[tuple[str, Handler], ...] = (
+    ("depsgraph_update_post", on_update),
+    ("undo_pre", before_history),
+    ("redo_pre", before_history),
+    ("load_post", on_load),
+)
 
 
 register, unregister = make_handler_registration(_HANDLERS, on_load)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 
 import bpy
 from bpy.app.handlers import persistent
@@ -35,22 +35,22 @@ def has_lost_handlers() -> bool:
 
 
 def make_handler_registration(
-    handlers: Mapping[str, Handler], forget: Callable[[], None]
+    handlers: Sequence[tuple[str, Handler]], forget: Callable[[], None]
 ) -> tuple[Callable[[], None], Callable[[], None]]:
     """Return a function that appends handlers, also for later files, and one that removes them.
 
     Args:
-        handlers: Handlers by the name of their event in ``bpy.app.handlers``.
+        handlers: Handlers, each after the name of its event in ``bpy.app.handlers``.
         forget: Clears what the handlers remember; called after they are removed.
     """
 
     def register() -> None:
-        for name, handler in handlers.items():
+        for name, handler in handlers:
             getattr(bpy.app.handlers, name).append(persistent(handler))
             _registered.append((name, handler))
 
     def unregister() -> None:
-        for name, handler in handlers.items():
+        for name, handler in handlers:
             _registered.remove((name, handler))
             if handler in getattr(bpy.app.handlers, name):
                 getattr(bpy.app.handlers, name).remove(handler)

@@ -204,8 +204,7 @@ def _evaluate(
 def _tag_unsolved(*, has_loaded: bool = False) -> None:
     """Tag the rigs that no update has solved yet, in the view layers that are shown.
 
-    Args:
-        has_loaded: Whether a file has just been loaded.
+    ``has_loaded`` tells that a file has just been loaded.
     """
     do_waiting()
     windows = [window for manager in bpy.data.window_managers for window in manager.windows]
@@ -213,25 +212,21 @@ def _tag_unsolved(*, has_loaded: bool = False) -> None:
     if not shown and bpy.context.view_layer is not None:
         shown.append(bpy.context.view_layer)
     for view_layer in shown:
-        _tag_unsolved_in(view_layer, has_loaded=has_loaded)
-
-
-def _tag_unsolved_in(view_layer: bpy.types.ViewLayer, *, has_loaded: bool) -> None:
-    # Without an evaluated graph, the tags below would have no effect.
-    view_layer.update()
-    solved = {uid for graph in live.memory.graphs.values() for uid in graph.rigs}
-    rigs = [owner for owner in view_layer.objects if owner.type == "ARMATURE"]
-    unsolved = [rig for rig in rigs if rig.session_uid not in solved and rig.chain_ik.chains]
-    shown = shown_everywhere() if unsolved else ()
-    for rig in unsolved:
-        if rig.is_editable:
-            sync_anchors(rig, shown)
-        rig.update_tag(refresh={"DATA"})
-        # The file holds the poses of chains, not those of strips. Blender itself evaluates all
-        # animation of a loaded file, but no longer after the update above.
-        if has_loaded and any(strips(rig)):
-            for action, _ in held_actions(rig):
-                action.update_tag(refresh={"TIME"})
+        # Without an evaluated graph, the tags below would have no effect.
+        view_layer.update()
+        solved = {uid for graph in live.memory.graphs.values() for uid in graph.rigs}
+        rigs = [owner for owner in view_layer.objects if owner.type == "ARMATURE"]
+        unsolved = [rig for rig in rigs if rig.session_uid not in solved and rig.chain_ik.chains]
+        always_shown = shown_everywhere() if unsolved else ()
+        for rig in unsolved:
+            if rig.is_editable:
+                sync_anchors(rig, always_shown)
+            rig.update_tag(refresh={"DATA"})
+            # The file holds the poses of chains, not those of strips. Blender itself evaluates all
+            # animation of a loaded file, but no longer after the update above.
+            if has_loaded and any(strips(rig)):
+                for action, _ in held_actions(rig):
+                    action.update_tag(refresh={"TIME"})
 
 
 def on_undo(*_arguments: object) -> None:
@@ -292,25 +287,21 @@ def on_save(*_arguments: object) -> None:
         create_setting_groups(owner)
 
 
-_HANDLERS: dict[str, Handler] = {
-    "depsgraph_update_pre": before_update,
-    "depsgraph_update_post": on_update,
-    "frame_change_pre": do_waiting,
-    "frame_change_post": on_frame,
-    "load_post": on_load,
-    "save_pre": on_save,
-    "undo_post": on_undo,
-    "redo_post": on_undo,
-}
+_HANDLERS: list[tuple[str, Handler]] = [
+    ("depsgraph_update_pre", before_update),
+    ("depsgraph_update_post", on_update),
+    ("depsgraph_update_post", after_update),
+    ("frame_change_pre", do_waiting),
+    ("frame_change_post", on_frame),
+    ("frame_change_post", after_frame),
+    ("load_post", on_load),
+    ("save_pre", on_save),
+    ("undo_post", on_undo),
+    ("redo_post", on_undo),
+]
 if hasattr(bpy.app.handlers, "blend_import_post"):
     # Blender 4.2 has no events for appended data and reloaded libraries.
-    _HANDLERS["blend_import_pre"] = before_import
-    _HANDLERS["blend_import_post"] = on_import
-
-_LAST_HANDLERS: dict[str, Handler] = {
-    "depsgraph_update_post": after_update,
-    "frame_change_post": after_frame,
-}
+    _HANDLERS += [("blend_import_pre", before_import), ("blend_import_post", on_import)]
 
 
 def _forget() -> None:
@@ -320,7 +311,6 @@ def _forget() -> None:
 
 
 _add_handlers, _remove_handlers = make_handler_registration(_HANDLERS, _forget)
-_add_last_handlers, _remove_last_handlers = make_handler_registration(_LAST_HANDLERS, _forget)
 
 
 def register() -> None:
@@ -329,7 +319,6 @@ def register() -> None:
     Drivers of chain settings in the open file are started again.
     """
     _add_handlers()
-    _add_last_handlers()
     _waiting.append(lambda: restart_drivers(bpy.data.objects))
     if not bpy.app.background:
         bpy.app.timers.register(_tag_unsolved, first_interval=0.0)
@@ -340,4 +329,3 @@ def unregister() -> None:
     if bpy.app.timers.is_registered(_tag_unsolved):
         bpy.app.timers.unregister(_tag_unsolved)
     _remove_handlers()
-    _remove_last_handlers()

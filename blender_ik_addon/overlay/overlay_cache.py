@@ -153,17 +153,14 @@ class OverlayCache:
             return
         for update in updates:
             changed = update.id.original
-            if isinstance(changed, bpy.types.Object) and changed.type == "ARMATURE":
-                self._note_rig(changed)
-
-    def _note_rig(self, changed: bpy.types.Object) -> None:
-        """Note a changed armature object, which may have its first chain or another name now."""
-        if len(changed.chain_ik.chains) and not any(
-            full_name(changed) in names for names in self.names.values()
-        ):
-            self.clear()
-        elif changed.session_uid in self.rigs:
-            self.outdated.add(changed.session_uid)
+            if not isinstance(changed, bpy.types.Object) or changed.type != "ARMATURE":
+                continue
+            is_known = any(full_name(changed) in names for names in self.names.values())
+            if len(changed.chain_ik.chains) and not is_known:
+                # It may have its first chain or another name now.
+                self.clear()
+            elif changed.session_uid in self.rigs:
+                self.outdated.add(changed.session_uid)
 
     def settle(self) -> None:
         """Drop outdated batches before a draw."""
@@ -263,13 +260,13 @@ def on_history(*_arguments: object) -> None:
     cache.clear()
 
 
-_HANDLERS: dict[str, Handler] = {
-    "depsgraph_update_post": on_update,
-    "frame_change_post": on_frame,
-    "load_post": on_history,
-    "undo_post": on_history,
-    "redo_post": on_history,
-}
+_HANDLERS: tuple[tuple[str, Handler], ...] = (
+    ("depsgraph_update_post", on_update),
+    ("frame_change_post", on_frame),
+    ("load_post", on_history),
+    ("undo_post", on_history),
+    ("redo_post", on_history),
+)
 
 
 register, unregister = make_handler_registration(_HANDLERS, cache.clear)
