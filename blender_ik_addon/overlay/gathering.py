@@ -24,7 +24,7 @@ from ..rig.shapes.chain_shape import (
     CompiledShape,
     WorldPoint,
     compile_shape,
-    find_places,
+    find_place,
     place_shape,
 )
 from ..rig.tools.lengths import LengthUnit, is_visible, length_in_words, length_unit
@@ -163,9 +163,8 @@ def _read_chains(
     targets: list[WorldPoint] = []
     summaries: list[SolveSummary | None] = []
     scene_uids, key = cache.find_scene_uids(graph), graph_key(graph)
-    for rig, cached, posed, is_solved in shown_rigs:
-        anchors = [chain.target for chain in cached.drawn]
-        targets += find_places(anchors, graph, rig, cached.skeleton, posed, scene_uids)
+    for rig, cached, _, is_solved in shown_rigs:
+        targets += [find_place(chain.target, graph, scene_uids) for chain in cached.drawn]
         solved = [chain.solved if is_solved else -1 for chain in cached.drawn]
         summaries += live.memory.summaries(key, rig.session_uid, solved)
     rows = cache.join([shown.cached for shown in shown_rigs])
@@ -217,12 +216,10 @@ def _add_active(
     shape = _compile_active(active, index, shown.cached, live_chain)
     if shape is None:
         return
-    uids = cache.find_scene_uids(graph)
-    rig, cached, posed, _ = shown
-    pole = np.array(find_places([shape.spec.pole], graph, rig, cached.skeleton, posed, uids)[0])
+    pole = np.array(find_place(shape.spec.pole, graph, cache.find_scene_uids(graph)))
     target = visible.targets[number] if number in visible.aimed else None
     points = visible.points[slice(*visible.rows.starts[number : number + 2].tolist())]
-    placed = place_shape(shape, points, posed, target, pole if are_drawable(pole) else None)
+    placed = place_shape(shape, points, shown.posed, target, pole if are_drawable(pole) else None)
     add_active(strokes, placed, items, view.colours)
 
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from ...core.algebra.arithmetic import Array, Indices
 from ..reading.chain_plan import ChainPlan
-from ..reading.spaces import transform_point
 
 Float32s = npt.NDArray[np.float32]
 
@@ -39,12 +38,6 @@ class EvaluatedPose(NamedTuple):
         """Return the matrix of one bone, world space, shape (4, 4)."""
         matrix: Array = self.world @ self.columns[bone].T
         return matrix
-
-    def head(self, bone: int) -> tuple[float, float, float]:
-        """Return the head of one bone, world space."""
-        head = self.columns[bone, 3, :3].astype(np.float64)
-        x, y, z = transform_point(self.world, head).tolist()
-        return x, y, z
 
 
 def read_evaluated_pose(evaluated: bpy.types.Object, count: int) -> EvaluatedPose | None:

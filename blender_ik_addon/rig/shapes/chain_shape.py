@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -96,36 +96,15 @@ def place_shape(
     return ChainShape(reach, plane, limits)
 
 
-def find_places(
-    anchors: Sequence[Anchor | None],
-    depsgraph: bpy.types.Depsgraph,
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    pose: EvaluatedPose,
-    present: Container[int],
-) -> list[WorldPoint]:
-    """Return the positions of targets and poles, world space; not finite if unknown.
-
-    Bones of the original object itself are read from ``pose``. ``present`` are the session uids of
-    the scene's objects: chains follow no others.
-    """
-    places: list[WorldPoint] = []
-    for anchor in anchors:
-        if anchor is None:
-            places.append(UNKNOWN_PLACE)
-        elif anchor.object == armature_object:
-            bone = skeleton.index.get(anchor.bone)
-            places.append(UNKNOWN_PLACE if bone is None else pose.head(bone))
-        else:
-            places.append(_place_of(anchor, depsgraph, present))
-    return places
-
-
-def _place_of(
-    anchor: Anchor, depsgraph: bpy.types.Depsgraph, present: Container[int]
+def find_place(
+    anchor: Anchor | None, depsgraph: bpy.types.Depsgraph, present: Container[int]
 ) -> WorldPoint:
+    """Return the position of a target or pole, world space; not finite if unknown.
+
+    ``present`` are the session uids of the scene's objects: chains follow no others.
+    """
     try:
-        if anchor.object.session_uid not in present:
+        if anchor is None or anchor.object.session_uid not in present:
             return UNKNOWN_PLACE
         evaluated = anchor.object.evaluated_get(depsgraph)
     except ReferenceError:

@@ -241,8 +241,8 @@ def place_first_shape(ob: bpy.types.Object) -> tuple[chain_shape.ChainShape, Arr
     graph, skeleton = bpy.context.evaluated_depsgraph_get(), skeleton_of(ob)
     spec = chain_spec(ob.chain_ik.chains[0])
     pose = read_evaluated_pose(ob.evaluated_get(graph), len(skeleton.names))
-    scene_state = graph, ob, skeleton, pose, uids_in(bpy.context.scene)
-    rows = np.array(chain_shape.find_places([spec.target, spec.pole], *scene_state))
+    present = uids_in(bpy.context.scene)
+    rows = [np.array(chain_shape.find_place(i, graph, present)) for i in (spec.target, spec.pole)]
     places = [row if np.isfinite(row).all() else None for row in rows]
     shape = chain_shape.compile_shape(ob, skeleton, spec)
     joints = ChainRows.of([shape.plan]).place([pose])
