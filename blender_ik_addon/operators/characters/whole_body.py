@@ -11,7 +11,7 @@ from bpy.props import BoolProperty, EnumProperty
 from ...core.model.message import Message
 from ...preferences.addon import CONTROLS, preferences
 from ...properties.chains import active_armature, chains_of
-from ...properties.controls.torso import hang_hips, has_torso, hips_of_body, new_torso, pin_legs
+from ...properties.controls.torso import hang_hips, has_torso, hips_of_body, pin_legs
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.limbs import Limb, find_limbs
 from ...rig.controls.control_spaces import is_keyed
@@ -19,6 +19,7 @@ from ...rig.keying.keys import check_keyable
 from ...rig.keying.unplayed_keys import check_unstretched
 from ...rig.planning.known_skeletons import skeleton_of
 from ...rig.reading.spec import Anchor
+from ...rig.tools.controls import torso_control
 from .. import selection
 from ..base import ChainOperator
 from ..controls import choose_control, make_controls
@@ -48,7 +49,7 @@ def make_body(
             check_unstretched(scene)
             if kind == "BONE":
                 check_keyable(owner)
-        (torso,) = make_controls(context, owner, [new_torso(owner, hips, limbs)], kind)
+        (torso,) = make_controls(context, owner, [torso_control(owner, hips, limbs)], kind)
         # Blender must evaluate the new control before it gets a space.
         view_layer.update()
         hang_hips(owner, hips, torso, scene, view_layer, preferences(context))
@@ -91,5 +92,4 @@ class POSE_OT_chain_ik_body(ChainOperator):
         choose_control(self, context)
         skeleton = skeleton_of(owner)
         limbs = find_limbs(skeleton, free_bones(owner, skeleton))
-        summary = make_body(context, owner, limbs, self.control, use_pins=self.use_pins)
-        self.tell(summary)
+        self.tell(make_body(context, owner, limbs, self.control, use_pins=self.use_pins))

@@ -14,7 +14,6 @@ from ...core.model.message import Message
 from ...rig.anatomy.free_bones import free_bones
 from ...rig.anatomy.hierarchy import find_hips
 from ...rig.anatomy.limbs import Limb, LimbKind
-from ...rig.controls.control_sizes import look_of_hips
 from ...rig.controls.control_spaces import (
     add_space,
     anchor_exists,
@@ -36,7 +35,7 @@ from ...rig.reading.chain_plan import plan_chain
 from ...rig.reading.dependencies import Dependencies
 from ...rig.reading.refusals import RigError
 from ...rig.reading.spec import Anchor, BodyGoal, ChainSpec
-from ...rig.tools.controls import Control, torso_control, torso_goal
+from ...rig.tools.controls import torso_goal
 from ...rig.tools.fk_ik import anchor_channels, key_anchors, match_controls
 from ..chain_lists import add_chain
 from ..chains import body_of, chains_of
@@ -129,16 +128,6 @@ def _check_hips(armature_object: bpy.types.Object, hips: str) -> None:
     # A body mutes the spaces of its hips itself.
     with spaces_muted(Anchor(armature_object, hips)):
         check_moved(chain)
-
-
-def new_torso(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Control:
-    """Return the control to make for the hips.
-
-    Raises:
-        RigError: If the place of the hips is not finite.
-    """
-    torso_goal(armature_object, hips)
-    return torso_control(armature_object, hips, look_of_hips(armature_object, hips, limbs))
 
 
 def hang_hips(

@@ -13,8 +13,9 @@ from mathutils import Matrix
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array
 from ..anatomy.bone_names import Side
+from ..anatomy.limbs import Limb
 from ..controls.control_shapes import Shape
-from ..controls.control_sizes import ControlLook
+from ..controls.control_sizes import ControlLook, look_of_hips
 from ..controls.control_spaces import finite_place
 from ..controls.default_poles import Placement
 from ..reading.spec import Anchor, ChainSpec
@@ -105,11 +106,16 @@ def root_control(armature_object: bpy.types.Object, hips: str) -> Control:
     return Control("Root", matrix, radius / BONE_SIZE, "RING")
 
 
-def torso_control(armature_object: bpy.types.Object, hips: str, look: ControlLook) -> Control:
+def torso_control(armature_object: bpy.types.Object, hips: str, limbs: Sequence[Limb]) -> Control:
     """Return a new control for the hips of a body, placed at the rest position of their tail.
 
     Its rest orientation is that of the hips, so it carries other bones as the hips do.
+
+    Raises:
+        RigError: If the pose of the hips is not finite.
     """
+    torso_goal(armature_object, hips)
+    look = look_of_hips(armature_object, hips, limbs)
     tail = armature_object.matrix_world @ armature_object.data.bones[hips].tail_local
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = rotation.orientation(look.matrix[:3, :3]), tail
