@@ -44,19 +44,21 @@ def run_command(options: argparse.Namespace, stdout: TextIO) -> int:
     if getattr(options, "smoothness", None) is not None and options.method != "clip":
         raise UsageError("--smoothness smooths clips only: use it with --method clip.")
     _check_output(options)
+    if options.overwrite:
+        options.output = Path(bpy.data.filepath)
     return _COMMANDS[options.command](options, scene, stdout)
 
 
 def _solve(options: argparse.Namespace, scene: bpy.types.Scene, stdout: TextIO) -> int:
     """Go to frames, and save the pose of one."""
     frames = options.frames or (scene.frame_current,)
-    if len(frames) > 1 and (options.output or options.overwrite):
+    if len(frames) > 1 and options.output:
         raise UsageError("A file holds the pose of one frame: solve one, or use bake for more.")
     first = _start_frame(options, frames)
     chosen = choose(scene, options.armature, options.chains)
     parts = play(scene, chosen, frames, first, with_values=False)
     _save(options)
-    return _write_report(options, parts, stdout, _output_file(options))
+    return _write_report(options, parts, stdout, options.output)
 
 
 def _bake(options: argparse.Namespace, scene: bpy.types.Scene, stdout: TextIO) -> int:
@@ -117,14 +119,8 @@ def _chunk(options: argparse.Namespace, scene: bpy.types.Scene, _stdout: TextIO)
     kind = {True: DEPENDENT, False: INDEPENDENT}
     played = [rig for rig in chosen if options.only in (None, kind[rig.goes_on])]
     with preserve_frame(scene):
-        parts = play(
-            scene,
-            played,
-            frames,
-            first,
-            with_values=with_values,
-            with_notes=with_values and options.method == "clip",
-        )
+        notes = with_values and options.method == "clip"
+        parts = play(scene, played, frames, first, with_values=with_values, with_notes=notes)
     rigs = tuple(rig.object.name_full for rig in chosen)
     chunks.write(options.output, origin, chunks.Chunk(rigs, with_values, tuple(parts)))
     report.print_summary(options.verb, parts, frames, options.output)
@@ -158,8 +154,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, bpy.types.Scene, TextIO], int
 
 
 def _frames(options: argparse.Namespace, scene: bpy.types.Scene) -> Sequence[int]:
-    frames: Sequence[int] = options.frames or range(scene.frame_start, scene.frame_end + 1)
-    return tuple(frames)
+    return tuple(options.frames or range(scene.frame_start, scene.frame_end + 1))
 
 
 def _frame_runs(options: argparse.Namespace, scene: bpy.types.Scene) -> list[list[int]]:
@@ -301,7 +296,7 @@ def _key_and_save(
     # Show the pose of the new keys.
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
     _save(options)
-    return _write_report(options, parts, stdout, _output_file(options))
+    return _write_report(options, parts, stdout, options.output)
 
 
 def _check_keyable(rigs: Sequence[bpy.types.Object]) -> None:
@@ -325,16 +320,9 @@ def _check_keyable(rigs: Sequence[bpy.types.Object]) -> None:
         users[action] = rig.name
 
 
-def _output_file(options: argparse.Namespace) -> Path | None:
-    """Return the .blend file to write; None to write none."""
-    output: Path | None = options.output
-    return Path(bpy.data.filepath) if options.overwrite else output
-
-
 def _save(options: argparse.Namespace) -> None:
-    path = _output_file(options)
-    if path is not None:
-        saving.save(path)
+    if options.output is not None:
+        saving.save(options.output)
 
 
 def _write_report(
