@@ -47,11 +47,12 @@ def _classes(module: ModuleType) -> list[type]:
     """Return the classes that a module defines for Blender to register."""
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     classes = [cls for cls in classes if cls.__module__ == module.__name__]
-    return [cls for cls in classes if _BLENDER_NAME.search(cls.__name__) or _holds_settings(cls)]
-
-
-def _holds_settings(cls: type) -> bool:
-    return any(base.__name__ in _SETTINGS_BASES for base in cls.__bases__)
+    return [
+        cls
+        for cls in classes
+        if _BLENDER_NAME.search(cls.__name__)
+        or any(base.__name__ in _SETTINGS_BASES for base in cls.__bases__)
+    ]
 
 
 def _utils() -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import bpy
 import numpy as np
 from mathutils import Color, Matrix, Vector
@@ -70,15 +72,10 @@ class VIEW3D_GGT_chain_ik_controls(ChainGizmos):
 
     def _show_at(self, gizmo: bpy.types.Gizmo, anchor: Anchor | None) -> None:
         """Show a gizmo at a target or pole, if there is one."""
-        if anchor is None:
-            return
-        try:
-            position = place_of(anchor)
-        except IKError:
-            return
-        if np.isfinite(position).all():
-            gizmo.matrix_basis = Matrix.Translation(position.tolist())
-            gizmo.hide = False
+        with suppress(IKError):
+            if anchor is not None and np.isfinite(position := place_of(anchor)).all():
+                gizmo.matrix_basis = Matrix.Translation(position.tolist())
+                gizmo.hide = False
 
 
 def _visible_controls(

@@ -32,11 +32,9 @@ class VIEW3D_GT_chain_ik_handles(bpy.types.Gizmo):
         self._part, self._size = -1, 1.0
 
     def show(self, spots: dict[int, Vector], size: float) -> None:
-        """Show handles.
+        """Show handles at places in the region, pixels, by index of the chain.
 
-        Args:
-            spots: Their places in the region, pixels, by index of the chain.
-            size: Interface scale.
+        The size is the interface scale.
         """
         for part in spots:
             if part not in self._spots:

@@ -80,7 +80,12 @@ class POSE_OT_chain_ik_creature_load(ChainOperator):
 
     def _text(self, chain: ChainGroup) -> str:
         if self.creature == TEXT:
-            return _read_text(chain)
+            name = _text_name(chain)
+            if (text := _find_text(name)) is None:
+                raise InvalidCreatureError(
+                    "There is no text '{name}': choose Save > To Text first.", name=name
+                )
+            return text.as_string()
         if self.creature != FILE:
             return _text_of(FOLDER / f"{self.creature.lower()}{SUFFIX}")
         if not self.filepath:
@@ -166,17 +171,6 @@ def _find_text(name: str) -> bpy.types.Text | None:
     """Return the text of a name in this file, not of a library; None if there is none."""
     local = [text for text in bpy.data.texts if text.name == name and text.library is None]
     return local[0] if local else None
-
-
-def _read_text(chain: ChainGroup) -> str:
-    """Return the content of a chain's text; raise an ``InvalidCreatureError`` without a text."""
-    name = _text_name(chain)
-    text = _find_text(name)
-    if text is None:
-        raise InvalidCreatureError(
-            "There is no text '{name}': choose Save > To Text first.", name=name
-        )
-    return text.as_string()
 
 
 def _write_text(chain: ChainGroup) -> bpy.types.Text:

@@ -150,7 +150,9 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     run = _longest_run(owner, selected)
     others = [Anchor(other) for other in context.selected_objects if not _is_excluded(other, owner)]
     others += [Anchor(owner, name) for name in sorted(selected.difference(run))]
-    others += _single_bones(context, owner)
+    rigs = [rig for rig in context.selected_objects if rig != owner]
+    selected_in = [(rig, selected_bones(context, rig)) for rig in rigs]
+    others += [Anchor(rig, *names) for rig, names in selected_in if len(names) == 1]
     if len(others) > MAX_CONTROLS:
         raise RigError(
             "Too much is selected for a chain, a target and a pole: select one run of bones, and"
@@ -160,13 +162,6 @@ def read(context: bpy.types.Context, tip: str = "") -> Selection:
     others.sort(key=lambda anchor: float(np.linalg.norm(place_of(anchor) - end)))
     target, pole = (*others, None, None)[:MAX_CONTROLS]
     return Selection(owner, run, target, pole)
-
-
-def _single_bones(context: bpy.types.Context, owner: bpy.types.Object) -> list[Anchor]:
-    """Return the selected bones of other armatures in pose mode that have no second one."""
-    rigs = [rig for rig in context.selected_objects if rig != owner]
-    selected = [(rig, selected_bones(context, rig)) for rig in rigs]
-    return [Anchor(rig, *names) for rig, names in selected if len(names) == 1]
 
 
 def selected_bones(context: bpy.types.Context, owner: bpy.types.Object) -> set[str]:

@@ -83,18 +83,13 @@ def add_chains(
         lines = dash(roots, chains.targets.take(aimed, axis=0))
         faint = rgba.take(aimed, axis=0) * FADED
         strokes.thin.add(lines, faint.repeat(2 * DASHES, axis=0))
-    if items.show_contacts:
-        _add_pins(strokes, chains, rgba)
-    _add_gaps(strokes, chains, items, rgba, to_words)
-
-
-def _add_pins(strokes: Strokes, chains: VisibleChains, rgba: Array) -> None:
-    """Add a ring at the target of each pinned chain."""
-    for chain in chains.pinned:
-        end = chains.points[chains.rows.starts[chain + 1] - 2 : chains.rows.starts[chain + 1]]
+    for chain in chains.pinned if items.show_contacts else ():
+        # A ring at the target.
+        end = points[rows.starts[chain + 1] - 2 : rows.starts[chain + 1]]
         radius = RING * float(np.linalg.norm(end[1] - end[0]))
         x, y, z = chains.targets[chain].tolist()
         strokes.rims.append(Rim((x, y, z), radius, tuple(rgba[chain].tolist())))
+    _add_gaps(strokes, chains, items, rgba, to_words)
 
 
 def _add_gaps(

@@ -80,26 +80,21 @@ def spread(texts: Sequence[PlacedText], line: float) -> list[PlacedText]:
 
 def _write(texts: Sequence[PlacedText], scale: float, plate: Rgba) -> None:
     """Write texts of the present size on plates."""
+    if not texts:
+        return
     margin = PLATE_MARGIN * scale
     plates = []
     for text, _, left, low in texts:
         width, height = blf.dimensions(FONT, text)
         plates.append((left - margin, low - margin, left + width + margin, low + height + margin))
-    _draw_plates(plates, plate)
-    for text, colour, left, low in texts:
-        blf.position(FONT, left, low, 0.0)
-        blf.color(FONT, *colour[:3], 1.0)
-        blf.draw(FONT, text)
-
-
-def _draw_plates(plates: list[tuple[float, float, float, float]], colour: Rgba) -> None:
-    """Draw rectangles behind words, from their left, low, right and top in pixels."""
-    if not plates:
-        return
     pieces, corners = Pieces(), np.zeros((len(plates), 6, 3))
     corners[..., :2] = np.array(plates)[:, CORNERS]
-    pieces.add(corners, colour)
+    pieces.add(corners, plate)
     batch = make_batch("TRIS", pieces.join())
     if batch is not None:
         gpu.state.blend_set("ALPHA")
         batch.draw(gpu.shader.from_builtin(AREA_SHADER))
+    for text, colour, left, low in texts:
+        blf.position(FONT, left, low, 0.0)
+        blf.color(FONT, *colour[:3], 1.0)
+        blf.draw(FONT, text)

@@ -242,7 +242,17 @@ def _convert_all(
         except IKError as error:
             conversion.note_problem(whose, error)
     conversion.count = len(names)
-    _report_rig(conversion)
+    if conversion.unlocked:
+        bones = converting.bones_in_words(len(conversion.unlocked))
+        text = "Unlocked the rotation of {bones}, because chains do not turn locked bones."
+        conversion.remarks.append(Message(text, bones=bones))
+    if conversion.actions_left:
+        left = listed([f"'{name}'" for name in sorted(conversion.actions_left)])
+        text = (
+            "Actions that the armature does not use were not converted: {names}. Undo this, add"
+            " them to muted NLA tracks, and convert again."
+        )
+        conversion.remarks.append(Message(text, names=left))
     for settings in chains_of(armature_object)[count:]:
         # New chains that share bones need a solver that can share them.
         drivers = drivers_of(armature_object, bones_of_chain(settings))
@@ -372,21 +382,6 @@ def _check_carries_no_body(settings: ChainGroup, plan: ChainPlan) -> None:
                 "A constraint would stop other chains of the whole body below these bones: switch"
                 " Whole Body off first."
             )
-
-
-def _report_rig(conversion: Conversion) -> None:
-    """Add the remarks on bones and actions, each once for all converted sources."""
-    if conversion.unlocked:
-        bones = converting.bones_in_words(len(conversion.unlocked))
-        text = "Unlocked the rotation of {bones}, because chains do not turn locked bones."
-        conversion.remarks.append(Message(text, bones=bones))
-    if conversion.actions_left:
-        names = listed([f"'{name}'" for name in sorted(conversion.actions_left)])
-        text = (
-            "Actions that the armature does not use were not converted: {names}. Undo this, add"
-            " them to muted NLA tracks, and convert again."
-        )
-        conversion.remarks.append(Message(text, names=names))
 
 
 def _report_lost(conversion: Conversion, name: str, who: str, lost: Sequence[str]) -> None:

@@ -105,9 +105,12 @@ def add_limbs(
     if trunk is not None and trunk.root is None and is_hung:
         roots.append(root_control(owner, trunk.hips))
     names, new_roots = _add_chains(context, owner, [*new, *toes], roots, options.kind)
-    limited = [limb for limb, *_ in placed]
-    joints = _add_limits(owner, limited, names) if options.use_limits else None
-    space_count = 0
+    joints, space_count = None, 0
+    if options.use_limits:
+        for chain in [chain for chain in chains_of(owner) if chain.name in names]:
+            chain.use_limits = True
+        limited = [joints_of(limb).items() for limb, *_ in placed]
+        joints = set_presets(owner, {bone: joint for items in limited for bone, joint in items})
     if trunk is not None and is_hung:
         trunk = replace(trunk, root=new_roots[0]) if new_roots else trunk
         # Blender must evaluate the new controls before anything gets them as a space.
@@ -128,15 +131,6 @@ def with_keyed_bones(owner: bpy.types.Object, names: Sequence[str]) -> list[str]
     }
     chains = (chain for chain in chains_of(owner) if chain.name in names)
     return [chain.name for chain in chains if not keyed.isdisjoint(bones_of_chain(chain))]
-
-
-def _add_limits(owner: bpy.types.Object, limbs: list[Limb], names: list[str]) -> JointChanges:
-    """Add joints by anatomy to new limbs, and switch the limits of their chains on."""
-    for chain in chains_of(owner):
-        if chain.name in names:
-            chain.use_limits = True
-    presets = {bone: joint for limb in limbs for bone, joint in joints_of(limb).items()}
-    return set_presets(owner, presets)
 
 
 def _place_limbs(

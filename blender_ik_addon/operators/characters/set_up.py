@@ -113,26 +113,13 @@ class POSE_OT_chain_ik_setup(ChainOperator):
         elif count := added.space_count:
             self.tell("Controls that got spaces: {count}", count=count)
         if makes_body:
-            self._make_body(context, owner, limbs, is_all=not names)
+            try:
+                self.tell(make_body(context, owner, limbs, self.control, use_pins=True))
+            except IKError as error:
+                if not names:
+                    raise
+                self.warn(error.message)
         return {"FINISHED"} if names or not added.problems else {"CANCELLED"}
-
-    def _make_body(
-        self,
-        context: bpy.types.Context,
-        owner: bpy.types.Object,
-        limbs: Sequence[Limb],
-        *,
-        is_all: bool,
-    ) -> None:
-        """Make one body of all chains, or warn why not; raise that if this is all (``is_all``)."""
-        try:
-            summary = make_body(context, owner, limbs, self.control, use_pins=True)
-        except IKError as error:
-            if is_all:
-                raise
-            self.warn(error.message)
-        else:
-            self.tell(summary)
 
     def _chosen_limbs(
         self, context: bpy.types.Context, owner: bpy.types.Object, all_limbs: Sequence[Limb]

@@ -11,13 +11,13 @@ from ...core.algebra.arithmetic import Array
 from ...core.model.message import Message
 from ...properties.records import controls_of_chain
 from ...rig.reading.spec import Anchor
+from ...rig.reading.world import channels_of
 from ...rig.tools.lengths import length_in_words, length_unit
 from ...rig.tools.move_by_location import (
     GrabbedControl,
     MoveBlockedError,
     grab_control,
     move_to_point,
-    restore_location,
 )
 from .. import selection
 from ..base import SKIP_SAVE
@@ -89,7 +89,7 @@ class Placing(Dragging):
 
     def revert(self, _context: bpy.types.Context) -> None:
         """Move the target or pole back."""
-        restore_location(self._held)
+        channels_of(self._held.anchor).location = self._held.location.tolist()
 
     def confirm(self, context: bpy.types.Context) -> None:
         """Store the new place, and key it if Auto Keying is on."""

@@ -90,7 +90,11 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
             key_frame = scene.frame_current if self.use_keys else None
             held_controls += _match(goals, bends, view_layer, key_frame)
             if not self.use_keys:
-                _auto_key(context, goals, bends)
+                # Auto Keying, as after Blender's transforms.
+                for anchor in goals:
+                    key_moved(context, anchor, channel_names(channels_of(anchor)))
+                for owner, index, _, _ in bends:
+                    key_setting(context, owner.chain_ik.chains[index], "pole_angle")
         else:
             held_controls += _match_frames(matches, scene, view_layer)
             forbidden = worst_by_chain(pose for *_, poses in matches.values() for pose in poses)
@@ -112,14 +116,6 @@ def _check(settings: ChainGroup, scene: bpy.types.Scene, *, is_keying: bool) -> 
     for owner, channels in anchor_channels(goals).items():
         used = [c for c in channels if c.prop == "location" or Anchor(owner, c.bone) not in free]
         check_undriven({owner: used})
-
-
-def _auto_key(context: bpy.types.Context, goals: ControlGoals, bends: Bends) -> None:
-    """Key moved controls and changed bends if Auto Keying is on, as Blender's operators do."""
-    for anchor in goals:
-        key_moved(context, anchor, channel_names(channels_of(anchor)))
-    for owner, index, _, _ in bends:
-        key_setting(context, owner.chain_ik.chains[index], "pole_angle")
 
 
 def _channels_of(goals: ControlGoals, bends: Bends) -> dict[bpy.types.Object, list[Channel]]:

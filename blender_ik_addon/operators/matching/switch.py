@@ -131,7 +131,11 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         view_layer.update()
         for owner, specs in changed.items():
             key_switch(owner, list(specs.values()), frame, interpolation)
-        switch_controls(goals, _live_controls(chosen), view_layer, frame, interpolation)
+        live = [chain for owner in chosen for chain in live_chains(owner)]
+        controls = [control for chain in live for control in existing_controls(chain)]
+        # Objects from a library take no keys, and a bone may have been deleted.
+        keyable = [one for one in controls if one.object.is_editable and anchor_exists(one)]
+        switch_controls(goals, keyable, view_layer, frame, interpolation)
         for settings in settings_of(chosen):
             settings.mute = False
         for step in steps:
@@ -227,15 +231,3 @@ def _channels_of(
     for step in steps:
         channels[step.owner].append(Channel("", step.path))
     return channels
-
-
-def _live_controls(chosen: SpecsByRig) -> list[Anchor]:
-    """Return the targets and poles of all live chains of the armatures of chosen chains.
-
-    Objects from a library, which take no keys, and deleted ones are left out.
-    """
-    live = [chain for owner in chosen for chain in live_chains(owner)]
-    anchors = [
-        anchor for chain in live for anchor in existing_controls(chain) if anchor.object.is_editable
-    ]
-    return [anchor for anchor in anchors if anchor_exists(anchor)]

@@ -79,7 +79,14 @@ class VIEW3D_PT_chain_ik_compare(ActiveChainPanel):
             maxrows=len(comparison.solvers),
         )
         if 0 <= comparison.active_index < len(comparison.solvers):
-            _draw_active(layout, context, comparison.solvers[comparison.active_index])
+            active = comparison.solvers[comparison.active_index]
+            gap, count, time = figures(context, active)
+            if count:
+                text = "1 iteration" if count == "1" else "{count} iterations"
+                count = translate(Message(text, count=count))
+            column = layout.column(align=True)
+            column.label(text=", ".join(filter(None, (gap, count, time))), translate=False)
+            draw_text(column, active.message)
 
 
 def figures(context: bpy.types.Context, row: ComparedSolver) -> tuple[str, str, str]:
@@ -104,16 +111,3 @@ def _draw_cells(
     for text in texts if has_room else texts[:1]:
         row.label(text=text or NO_FIGURE)
     return row
-
-
-def _draw_active(
-    layout: bpy.types.UILayout, context: bpy.types.Context, row: ComparedSolver
-) -> None:
-    """Draw all figures and the status of the active solver."""
-    gap, count, time = figures(context, row)
-    if count:
-        text = "1 iteration" if count == "1" else "{count} iterations"
-        count = translate(Message(text, count=count))
-    column = layout.column(align=True)
-    column.label(text=", ".join(filter(None, (gap, count, time))), translate=False)
-    draw_text(column, row.message)

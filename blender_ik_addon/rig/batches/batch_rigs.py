@@ -76,13 +76,10 @@ class BatchRigs(Generic[Place]):
         return self._places
 
     def read(self, has_changed: Flags) -> bool:
-        """Update ``present`` and ``places`` from poses that were read again.
+        """Update ``present`` and ``places`` from poses that were read again; return if any was.
 
-        Args:
-            has_changed: Which chains or trees have changed, (B,); gets those with changed places.
-
-        Returns:
-            Whether any pose was read again.
+        ``has_changed`` tells which chains or trees have changed, (B,); it gets those with changed
+        places.
         """
         versions = [state.version for state in self._states]
         if versions == self._versions:

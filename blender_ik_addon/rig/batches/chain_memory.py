@@ -144,13 +144,10 @@ class DragMemory(ChainMemory):
         return inputs._replace(location=location, drag=start)
 
     def _start(self, rows: Indices, present: Array, location: Array, moment: Moment) -> DragState:
-        """Return the states that some of the chains start from.
+        """Return the states that the chains in rows (b,) start from at a moment.
 
-        Args:
-            rows: Rows of the chains, shape (b,).
-            present: Present rotation channels, shape (b, k, 4).
-            location: Location channels of their roots, shape (b, 3).
-            moment: Time of the update.
+        ``present`` are their rotation channels, (b, k, 4), and ``location`` those of their roots,
+        (b, 3).
         """
         settings, influence = self._settings, self._settings.shares[rows]
         last_poses = self._last_poses(rows, present, location, moment)

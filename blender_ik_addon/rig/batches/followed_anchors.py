@@ -53,19 +53,13 @@ class Anchors:
             local = world.bone_matrices(self._bones)
             matrices[self._on_bones] = matrices[self._on_bones] @ local
         if not is_sound(matrices):
-            self._read_one_by_one(matrices, world, errors)
+            for i in [row for row, matrix in enumerate(matrices) if not is_sound(matrix)]:
+                try:
+                    matrices[i] = world.matrix(self._anchors[i], self._word)
+                except IKError as error:
+                    matrices[i] = np.nan
+                    errors[i] = error.message
         count = len(matrices)
         changed: Flags = matrices.reshape(count, 16) != self.matrices.reshape(count, 16)
         self.matrices = matrices
         return changed.any(axis=1)
-
-    def _read_one_by_one(
-        self, matrices: Array, world: WorldMatrices, errors: dict[int, Message]
-    ) -> None:
-        """Read anchors with unsound matrices one by one, and note the errors of unusable ones."""
-        for i in [row for row, matrix in enumerate(matrices) if not is_sound(matrix)]:
-            try:
-                matrices[i] = world.matrix(self._anchors[i], self._word)
-            except IKError as error:
-                matrices[i] = np.nan
-                errors[i] = error.message

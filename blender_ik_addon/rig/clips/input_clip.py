@@ -70,12 +70,13 @@ def play_input_clips(
     that is not stored yet.
     """
     clips: list[InputClip] = []
-    before = {name: _replace(chains, name, {}) for name in settings}
+    before: SettingValues = {name: {} for name in settings}
     try:
         for owner, keys in values.items():
             copy = _find_clip(owner, clips).copy
             _play(owner, copy)
-            _key_missing(owner, keys)
+            keyed = curves_of(owner, [key.channel for key in keys])
+            write_keys(owner, [key for key in keys if key.channel not in keyed], "CONSTANT")
             if owner == chains:
                 known = copy.get(SETTINGS_KEY, {})
                 stored = settings | {name: dict(old) for name, old in known.items()}
@@ -132,9 +133,3 @@ def _play(owner: bpy.types.Object, action: bpy.types.Action | None) -> None:
     matching = [slot for slot in slots if slot.identifier == name] or slots
     if matching:
         data.action_slot = matching[0]
-
-
-def _key_missing(owner: bpy.types.Object, keys: Sequence[ChannelKeys]) -> None:
-    """Key the channels that have no keys in the clip that an object plays."""
-    keyed = curves_of(owner, [key.channel for key in keys])
-    write_keys(owner, [key for key in keys if key.channel not in keyed], "CONSTANT")

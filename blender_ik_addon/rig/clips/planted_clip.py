@@ -173,7 +173,11 @@ class PlantedClip:
                 keys = make_keys(self._clip, pole, place, find_carry(pole, moves), with_turns=False)
                 keyed.setdefault(pole.object, []).extend(keys)
             elif limb.spec.pole_mode is PoleMode.FOLLOW:
-                angles = self._find_pole_angles(index)
+                # The angles with which the moved limb bends as it does in the clip.
+                goals = np.linalg.inv(self._find_root_move(index)) @ self._goals[index]
+                placed = placements(self._object, limb.spec, self._clip.poses, goals)
+                # They are not smoothed: the reference side may turn fast where the limb does not.
+                angles = np.unwrap(placed.pole_angle)
                 keyed[self._object].append(self._make_setting_keys(index, "pole_angle", angles))
         if self._hips is not None and (with_hips or self._down.any()):
             place = _down(self._down) @ self._clip.world(self._hips) @ self._clip.place(self._hips)
@@ -232,14 +236,6 @@ class PlantedClip:
             goals[control] = goal
         order = sorted(goals, key=lambda control: len(list(find_carriers(control))))
         return {control: goals[control] for control in order}
-
-    def _find_pole_angles(self, index: int) -> Array:
-        """Return pole angles (F,) with which a moved limb bends as it does in the clip."""
-        limb = self._limbs[index]
-        goals = np.linalg.inv(self._find_root_move(index)) @ self._goals[index]
-        placed = placements(self._object, limb.spec, self._clip.poses, goals)
-        # They are not smoothed: the reference side may turn fast where the limb does not.
-        return np.unwrap(placed.pole_angle)
 
     def _make_setting_keys(self, index: int, name: str, values: Array) -> ChannelKeys:
         path = path_of_setting(self._object, index, name)

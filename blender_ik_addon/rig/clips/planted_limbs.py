@@ -49,12 +49,16 @@ def find_contacts_of(
     ``known`` are contacts that are known already, and ``rate`` is in frames per second. There are
     none where the ``share`` of corrections, shape (F,), is less than 1.
     """
-    limbs_with_feet = {index: limb for index, limb in limbs.items() if limb.foot is not None}
-    height = measure_height(limbs.values())
-    paths = {index: _find_paths(limb, ground) for index, limb in limbs_with_feet.items()}
+    height, back = measure_height(limbs.values()), np.linalg.inv(ground.frames)
+    # The paths of heel and toe in the space of the ground.
+    paths = {
+        index: [transform_point(back, limb.motion.path(point)) for point in limb.foot.points]
+        for index, limb in limbs.items()
+        if limb.foot is not None
+    }
     if not paths:
         return {}
-    heights: Array = np.array([path[:, :, 2] for path in paths.values()]).min(axis=(0, 1))
+    heights: Array = np.array(list(paths.values()))[..., 2].min(axis=(0, 1))
     lowest = lowest_around(heights, rate)
     kinds = {}
     for index, (heel, toe) in paths.items():
@@ -140,14 +144,6 @@ def _find_way(limb: ClipLimb, held: Motion) -> Array:
     """Return vectors from root to last joint for a held foot and a root that stays, (F, 3)."""
     joints = _find_bending_joints(limb)
     return transform_point(find_moves(limb.motion, held), joints[:, -1]) - joints[:, 0]
-
-
-def _find_paths(limb: ClipLimb, ground: Ground) -> Array:
-    """Return the paths of heel and toe in the space of the ground, shape (2, F, 3)."""
-    assert limb.foot is not None
-    back = np.linalg.inv(ground.frames)
-    paths = [limb.motion.path(point) for point in limb.foot.points]
-    return np.array([transform_point(back, path) for path in paths])
 
 
 def _move_motion(motion: Motion, frames: Array) -> Motion:

@@ -115,7 +115,8 @@ class CarriedSides(BatchRecord):
             unmirrored: As in ``Places``, shape (b, 3, 3).
             keeps_bend: Which chains are mirrored but bend as if they were not, shape (b,).
         """
-        space = frames.root_space()
+        # The spaces that the root bones turn in.
+        space = spaces.parent_frames(frames.parent[:, None], frames.rest[0]).rs[:, 0]
         inverse = np.linalg.pinv(space)
         local_ends = spaces.transform_direction(inverse, ends - frames.root)
         orientations = rotation.quaternion_from_any_matrix(inverse @ targets)

@@ -68,10 +68,6 @@ class ChainFrames(BatchRecord):
         """Vectors of chains from head to next joint, in the posed bone's space, shape (B, n, 3)."""
         return np.concatenate((self.ways[:, 1 : self.hanging.count], self.ends), axis=1)
 
-    def root_space(self) -> Array:
-        """Return the spaces that the root bones turn in, shape (B, 3, 3)."""
-        return spaces.parent_frames(self.parent[:, None], self.rest[0]).rs[:, 0]
-
     def rooted(self, heads: Array) -> ChainFrames:
         """Return bodies with the heads of their roots at points (B, 3); other trees unchanged."""
         return self if self.floating is None else replace(self, root=heads)

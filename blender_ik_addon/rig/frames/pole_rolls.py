@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core import Goals, SolveOptions
 from ...core.algebra import rotation
-from ...core.algebra.arithmetic import ARRAYS, Array
+from ...core.algebra.arithmetic import ARRAYS
 from ...core.algebra.vectors import MIN_LENGTH, smoothstep
 from ...core.kinematics.bend_plane import Pole, find_bend, plan_bend
 from .chain_frames import ChainFrames
@@ -52,11 +52,15 @@ def roll_straight_limbs(
     flip = np.where(np.broadcast_to(options.use_flip_bend, count), np.pi, 0.0)
     position = goals.pole_position[:, chain] - solved.joints[:, first]
     pole = Pole(True, position[rows].T, (angle[:, chain] + flip)[rows], options.keeps_start)
-    limbs = start.joints[rows][:, path] - start.joints[rows][:, [first]]
-    hint = frames.natural_sides(start)[rows, first]
-    normals, goal_normals = _find_normals(limbs, hint, points[rows, -1], reach[rows], pole)
+    limb_points = (start.joints[rows][:, path] - start.joints[rows][:, [first]]).transpose(1, 2, 0)
+    hint, inner = frames.natural_sides(start)[rows, first].T, limb_points[1:-1].mean(axis=0)
+    chord, side, _ = find_bend(ARRAYS, limb_points[1], limb_points[-1], inner, reach[rows], hint)
+    plan = plan_bend(ARRAYS, chord, side, reach[rows], points[rows, -1].T, pole)
+    # Normals of the planes that limbs bend in: of start poses, and for poles, (b, 3).
+    start_normals = np.cross(np.array(chord), np.array(side), axis=0).T
     before, after = start.matrices[rows, first], solved.matrices[rows, first]
-    normals = (after @ np.linalg.pinv(before) @ normals[..., None])[..., 0]
+    normals = (after @ np.linalg.pinv(before) @ start_normals[..., None])[..., 0]
+    goal_normals = np.array(plan.normal).T
     # A turn about its own line moves no joint of a straight limb.
     axes = points[rows, 1]
     axes = axes / np.maximum(np.linalg.norm(axes, axis=1, keepdims=True), MIN_LENGTH)
@@ -66,22 +70,3 @@ def roll_straight_limbs(
     matrices = solved.matrices.copy()
     matrices[rows, first] = rotation.matrix_from_quaternion(turns) @ after
     return replace(solved, matrices=matrices)
-
-
-def _find_normals(
-    limbs: Array, hint: Array, end: Array, reach: Array, pole: Pole
-) -> tuple[Array, Array]:
-    """Return normals of the planes that limbs bend in, (B, 3): of start poses, and for poles.
-
-    Args:
-        limbs: Joints of start poses relative to the limbs' roots, shape (B, n, 3).
-        hint: Sides that straight limbs bend to, shape (B, 3).
-        end: Ends of solved limbs, relative to their roots, shape (B, 3).
-        reach: Lengths of the limbs, shape (B,).
-        pole: Poles relative to the limbs' roots.
-    """
-    points = limbs.transpose(1, 2, 0)
-    inner = points[1:-1].mean(axis=0)
-    chord, side, _ = find_bend(ARRAYS, points[1], points[-1], inner, reach, hint.T)
-    plan = plan_bend(ARRAYS, chord, side, reach, end.T, pole)
-    return np.cross(np.array(chord), np.array(side), axis=0).T, np.array(plan.normal).T

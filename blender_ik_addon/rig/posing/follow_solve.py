@@ -125,7 +125,12 @@ class FollowSolve:
         start_poses = self._clamp(frames, start.turns)
         check_segments(lambda row: self._driven[rows[row]].live_chains[0].plan, start_poses.joints)
         goal = point_in_base(places.from_world, inputs.targets[:, 0, :3, 3])
-        check_distance(start_poses.joints[:, 0], goal, self._find_reach(start_poses))
+        farthest = np.maximum(_length(start_poses.joints[:, 0]), _length(goal))
+        if (farthest > MAX_LENGTHS * self._find_reach(start_poses)).any():
+            raise RigError(
+                "The chain or its target is too far away, so the chain cannot be dragged: move them"
+                " closer."
+            )
         drag_inputs = self._read_inputs(inputs)
         # Chains with new inputs are dragged again.
         is_at_rest = (start.codes >= 0) & (start.inputs == drag_inputs) & self._can_creep
@@ -324,16 +329,6 @@ class FollowSolve:
                 " a scale above zero.",
                 name=name,
             )
-
-
-def check_distance(roots: Array, goal: Array, reach: Array) -> None:
-    """Raise if chains or goals (b, 3) are so far away that float32 loses the chains' shape."""
-    farthest = np.maximum(_length(roots), _length(goal))
-    if (farthest > MAX_LENGTHS * reach).any():
-        raise RigError(
-            "The chain or its target is too far away, so the chain cannot be dragged: move them"
-            " closer."
-        )
 
 
 def _length(vectors: Array) -> Array:

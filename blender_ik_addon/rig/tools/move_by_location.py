@@ -156,15 +156,6 @@ def _has_arrived(grabbed: GrabbedControl, step: Array) -> bool:
     return gap <= MAX_GAP_PER_WAY * float(np.linalg.norm(path)) + MAX_GAP_PER_SIZE * size
 
 
-def restore_location(grabbed: GrabbedControl) -> None:
-    """Restore exactly the location that a control had at ``grab_control``.
-
-    Raises:
-        RigError: If the bone does not exist any more.
-    """
-    channels_of(grabbed.anchor).location = grabbed.location.tolist()
-
-
 def _free_axes(anchor: Anchor) -> Flags:
     """Return which channels of the location can be set, shape (3,)."""
     item = channels_of(anchor)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...core.algebra.arithmetic import Flags
 from ..live import live
 from ..live.writer import write_property, write_rotation
 from ..planning.animated_pose import ChannelsName, VectorName
@@ -71,7 +70,11 @@ def restore_pose(
             write_rotation(armature_object, bones, pose.modes[bones], values)
             live.memory.restored_uids.add(armature_object.session_uid)
         else:
-            may_change = _changeable_components(armature_object, skeleton, chosen, name)
+            may_change = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
+            if name == "location":
+                # A chain only moves the channels along its slides, except of dragged bones.
+                is_dragged = np.array([bone.is_dragged for bone in chosen.values()])
+                may_change &= is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)
             vectors = np.where(may_change, values, getattr(pose, name)[bones]).astype(np.float32)
             write_property(armature_object, name, bones, vectors)
 
@@ -100,22 +103,6 @@ def find_unwritten_bones(
         if index in sliding and bone.is_dragged == (index == whole)
     }
     return gone, frozenset([bone.name for bone in spec.stored_pose if bone.location]) - moved
-
-
-def _changeable_components(
-    armature_object: bpy.types.Object,
-    skeleton: Skeleton,
-    stored: dict[int, StoredBone],
-    name: VectorName,
-) -> Flags:
-    """Return which components of stored scales or locations a chain may have changed, (m, 3)."""
-    bones = np.array(list(stored))
-    may_change: Flags = ~read_flags(armature_object.pose.bones, f"lock_{name}", 3)[bones]
-    if name == "location":
-        # A chain only moves the channels along its slides, except of dragged bones.
-        is_dragged = np.array([bone.is_dragged for bone in stored.values()])
-        may_change &= is_dragged[:, None] | (slide_axes(skeleton, bones) != 0.0)
-    return may_change
 
 
 def _by_index(skeleton: Skeleton, stored: Iterable[StoredBone]) -> dict[int, StoredBone]:
