@@ -11,6 +11,9 @@ from blender_ik_addon.overlay.colours import read_colours
 from blender_ik_addon.overlay.scene_strokes import Items
 from blender_ik_addon.properties.records import chain_spec
 from blender_ik_addon.rig.reading.spaces import find_pixels
+from blender_ik_addon.rig.reading.spec import Anchor
+from blender_ik_addon.rig.reading.world import uids_in
+from blender_ik_addon.rig.shapes.chain_shape import find_place
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
 from tests.blender.interface.drawn import draw_panel
 from tests.blender.overlay.viewports import REACHABLE, around_point, draw, needs_gpu, strokes
@@ -54,6 +57,19 @@ def test_a_chain_is_a_line_through_its_joints_while_it_is_visible():
     chain = ob.chain_ik.chains[0]
     chain.target, chain.subtarget = bpy.data.objects.new("New", ob.data), "Bone.0"
     assert len(strokes().thick.join()[0]) == 4
+
+
+def test_a_bone_that_is_followed_is_where_its_head_is_in_any_armature():
+    own, other = rigs.make_rig(), rigs.make_rig(name="Other")
+    for ob in (own, other):
+        rigs.turn_bones(ob, seed=1)
+        rigs.change(ob, location=(3.0, -1.0, 2.0), rotation_euler=(0.3, 1.0, -2.0))
+    graph, present = bpy.context.evaluated_depsgraph_get(), uids_in(bpy.context.scene)
+    for ob in (own, other):
+        place = find_place(Anchor(ob, "Bone.1"), graph, present)
+        np.testing.assert_allclose(place, rigs.head(ob, "Bone.1"), atol=1e-5)
+        assert np.isnan(find_place(Anchor(ob, "Gone"), graph, present)).all()
+        assert np.isnan(find_place(Anchor(ob, "Bone.1"), graph, ())).all()
 
 
 @pytest.mark.parametrize(
