@@ -61,7 +61,7 @@ DRIFT_RATIO, DRIFT_SHARE = 10.0, 1e-4
 MAX_STEPS_TO_HOLD, NEARLY_HELD_SHARE, MAX_SHIFT_TO_HOLD = 20, 1e-4, 10.0
 # A force this many times as great as what turns the stiffest joint by a radian holds nothing: it
 # grows from one step to the next.
-MAX_FORCE_RATIO = 1e10
+MAX_FORCE_RATIO = 1e8
 # Poles and limits lead into corners, where shifts are greater than the first. There the share of
 # the energy at which a descent has stalled is multiplied by the second.
 CORNER_SHIFT, CORNER_STALL = 1.0, 1e4
