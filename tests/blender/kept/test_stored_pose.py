@@ -138,10 +138,10 @@ def test_frames_before_a_switch_to_fk_stay_also_if_the_rotation_mode_changed_bef
     rigs.updated()
     for bone in ob.pose.bones:
         rigs.change(bone, rotation_mode=mode)
-    before = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 21)]
+    before = rigs.play(ob, range(1, 21))
     select_objects(active=ob)
     press(bpy.ops.pose.chain_ik_switch, to="FK")
-    after = [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 21)]
+    after = rigs.play(ob, range(1, 21))
     np.testing.assert_allclose(after, before, atol=1e-5)
 
 

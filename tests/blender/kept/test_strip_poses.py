@@ -250,7 +250,7 @@ def test_handlers_that_change_objects_at_a_new_frame_leave_the_pose_of_the_frame
     make_played(**HALF)
     free = rigs.make_empty("Free")
     frames = (FRAME, OTHER_FRAME, FRAME)
-    before = [rigs.pose(rig(), rigs.go_to(frame)) for frame in frames]
+    before = rigs.play(rig(), frames)
 
     def move(scene: bpy.types.Scene, _depsgraph: object = None) -> None:
         if free.location.z != scene.frame_current:
@@ -261,7 +261,7 @@ def test_handlers_that_change_objects_at_a_new_frame_leave_the_pose_of_the_frame
     for of_event in handlers:
         of_event.append(move)
     try:
-        after = [rigs.pose(rig(), rigs.go_to(frame)) for frame in frames]
+        after = rigs.play(rig(), frames)
     finally:
         for of_event in handlers:
             of_event.remove(move)

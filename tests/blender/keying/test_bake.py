@@ -13,6 +13,7 @@ from tests.blender.setups.sliding_rigs import robot
 
 bake = bpy.ops.pose.chain_ik_bake
 LAST = 12
+FRAMES = range(1, LAST + 1)
 SWING = {1: (0.7, 0.3, 2.2), 6: (-0.9, 0.9, 1.8), LAST: (1.2, -0.7, 2.4)}
 # Tolerance of float32 poses and curves, as a share of the chain's length.
 POSE_TOLERANCE = 1e-6
@@ -29,19 +30,15 @@ def make_tail(count=4, name="Rig", swing=SWING, seed=0, **settings):
     return ob, target
 
 
-def played(ob, frames=range(1, LAST + 1)):
-    return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in frames])
-
-
 def assert_bakes(ob, **options):
     """Bake, and check that keys alone then play the chains' poses in any order of frames."""
-    live, frames = played(ob), range(1, LAST + 1)
+    live = rigs.play(ob, FRAMES)
     rigs.go_to(5)
     press(bake, **options)
     assert bpy.context.scene.frame_current == 5
     assert all(chain.mute for chain in ob.chain_ik.chains)
-    np.testing.assert_allclose(played(ob, frames), live, atol=4 * POSE_TOLERANCE)
-    np.testing.assert_allclose(played(ob, reversed(frames)), live[::-1], atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, FRAMES), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, FRAMES[::-1]), live[::-1], atol=4 * POSE_TOLERANCE)
 
 
 @pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZYX", "AXIS_ANGLE"])
@@ -87,9 +84,9 @@ def test_bones_that_pass_their_rest_rotation_turn_evenly_between_keys(mode):
     rigs.key(target, "location", {1: (0, 0, 1), 4: (0, 0.1, 0.9), LAST: (0, -0.1, 1.05)})
     select_objects(active=ob)
     frames = np.arange(1.0, LAST, 0.25)
-    live = played(ob, frames)
+    live = rigs.play(ob, frames)
     press(bake)
-    np.testing.assert_allclose(played(ob, frames), live, atol=2e-3)
+    np.testing.assert_allclose(rigs.play(ob, frames), live, atol=2e-3)
 
 
 def test_a_chain_that_stretches_keys_its_scale_and_one_that_slides_its_location():
@@ -170,12 +167,12 @@ def test_bake_keys_the_active_chain_or_all_that_are_not_idle_in_the_whole_range(
     for index, name, value in ((1, "influence", 0.0), (2, "mute", True)):
         values = {1: value, LAST: value, LAST + 1: type(value)(not value)}
         rigs.key(ob, f"chain_ik.chains[{index}].{name}", values)
-    live = played(ob)
+    live = rigs.play(ob, FRAMES)
     press(bake, which="ALL")
     assert [chain.mute for chain in ob.chain_ik.chains] == [True, False, True]
     assert before.items() <= keys_of(ob).items()
     assert not [path for path, _ in keys_of(ob) if "Arm.1" in path or "Leg" in path]
-    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, FRAMES), live, atol=4 * POSE_TOLERANCE)
     rigs.go_to(LAST + 1)
     assert not any(chain.mute for chain in list(ob.chain_ik.chains)[1:])
     assert ob.chain_ik.chains[1].influence == 1.0
@@ -240,17 +237,17 @@ def test_bad_input_gives_one_clear_sentence_and_keys_nothing():
 @pytest.mark.parametrize("visual_keying", [False, True])
 def test_blender_s_bake_action_keys_what_live_chains_do(visual_keying):
     ob, target = make_tail()
-    live = played(ob)
+    live = rigs.play(ob, FRAMES)
     select_bones(ob, [bone.name for bone in ob.pose.bones])
     rigs.go_to(3)
     bpy.ops.nla.bake(
         frame_start=1, frame_end=LAST, visual_keying=visual_keying, bake_types={"POSE"}
     )
     # First the chain plays with its keys. Muted, the keys play alone, without the target.
-    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, FRAMES), live, atol=4 * POSE_TOLERANCE)
     ob.chain_ik.chains[0].mute = True
     target.animation_data_clear()
-    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, FRAMES), live, atol=4 * POSE_TOLERANCE)
 
 
 WARNING = "The chain starts from the new keys of its bones, so it now bends differently"

@@ -13,7 +13,7 @@ from blender_ik_addon.rig.clips.whole_clip_bake import Keying
 from blender_ik_addon.rig.clips.whole_clip_bake import bake as bake_in_steps
 from blender_ik_addon.rig.reading import animation
 from blender_ik_addon.rig.reading.refusals import RigError
-from tests.blender.keying.test_bake import LAST, POSE_TOLERANCE, SWING, make_tail, played
+from tests.blender.keying.test_bake import FRAMES, LAST, POSE_TOLERANCE, SWING, make_tail
 from tests.blender.live.test_registration import read_resident_memory
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import assign_action
@@ -58,10 +58,10 @@ def test_every_nth_frame_and_the_last_one_are_keyed(step, keyed):
     ob, _ = make_tail(modes="XYZ")
     path = 'pose.bones["Bone.1"].rotation_euler'
     rigs.key(ob, path, {-4: (1, 0, 0), 6: (1, 1, 0), 30: (0, 1, 0)})
-    live = played(ob, keyed)
+    live = rigs.play(ob, keyed)
     press(bake, step=step)
     assert frames_of(ob) == {tuple(keyed), (-4, *keyed, 30)}
-    np.testing.assert_allclose(played(ob, keyed), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, keyed), live, atol=4 * POSE_TOLERANCE)
     ob.chain_ik.chains[0].mute = False
     press(bake, step=3, frame_start=20, frame_end=20)
     assert frames_of(ob) == {(*keyed, 20), (-4, *keyed, 20, 30)}
@@ -160,11 +160,11 @@ def test_a_new_action_plays_everything_and_the_old_one_stays_with_the_slots_of_o
         other.animation_data.action_slot = old.slots.new(id_type="OBJECT", name="Other")
         other.keyframe_insert("location", frame=3)
         others[other] = keys_of(other)
-    live = played(ob)
+    live = rigs.play(ob, FRAMES)
     press(bake, which="ALL", action="NEW")
     new = ob.animation_data.action
     assert (new.name, old.name != new.name) == ("Rig Baked", True)
-    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, FRAMES), live, atol=4 * POSE_TOLERANCE)
     keys = keys_of(ob)
     assert {channel: keys[channel] for channel in before} == before
     assert baked_bones(ob) == {"Bone", "Arm"}
@@ -193,12 +193,12 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
             f"The action '{name}' of 'Rig' is linked, so no keys can be added: make it local, or"
             " give the object another action."
         )
-    live = played(ob)
+    live = rigs.play(ob, FRAMES)
     press(bake, which="ALL", action="NEW")
     assert ob.animation_data.action.library is None
     keys = keys_of(ob)
     assert {channel: keys[channel] for channel in before} == before
-    np.testing.assert_allclose(played(ob), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, FRAMES), live, atol=4 * POSE_TOLERANCE)
 
 
 def channels(ob, frames):
@@ -274,7 +274,7 @@ def test_keys_left_out_turn_move_and_grow_no_bone_by_more_than_the_tolerance(mak
 
 def test_options_of_the_last_bake_are_not_remembered():
     ob, _ = make_tail()
-    live = played(ob, [1, LAST])
+    live = rigs.play(ob, [1, LAST])
     press(bake, step=3, tolerance=0.5, action="NEW", mute=False)
     action = ob.animation_data.action
     assert action.name == "Rig Baked"
@@ -282,7 +282,7 @@ def test_options_of_the_last_bake_are_not_remembered():
     assert frames_of(ob) == {tuple(range(1, LAST + 1))}
     assert ob.animation_data.action == action
     assert ob.chain_ik.chains[0].mute
-    np.testing.assert_allclose(played(ob, [1, LAST]), live, atol=4 * POSE_TOLERANCE)
+    np.testing.assert_allclose(rigs.play(ob, [1, LAST]), live, atol=4 * POSE_TOLERANCE)
 
 
 def make_easing():
@@ -294,7 +294,7 @@ def make_easing():
     return ob, target
 
 
-def in_steps(ob, frames=range(1, LAST + 1)):
+def in_steps(ob, frames=FRAMES):
     """Return the steps of a bake of the first chain, which a window runs one by one."""
     settings = ob.chain_ik.chains[0]
     return bake_in_steps(bpy.context.scene, ob, {0: chain_spec(settings)}, frames, Keying())
@@ -317,10 +317,10 @@ def test_a_bake_that_is_stopped_leaves_everything_as_it_was(make, steps):
     assert rigs.channels(ob) == channels_before
     np.testing.assert_array_equal(rigs.pose(ob), pose)
     # It goes on playing as if no bake had started.
-    continued = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
+    continued = rigs.play(ob, (5, 6))
     for frame in range(1, 5):
         rigs.go_to(frame)
-    expected = [rigs.pose(ob, rigs.go_to(frame)) for frame in (5, 6)]
+    expected = rigs.play(ob, (5, 6))
     np.testing.assert_allclose(continued, expected, atol=POSE_TOLERANCE)
 
 
@@ -371,7 +371,7 @@ def test_a_bake_of_what_has_changed_meanwhile_is_refused(what):
 def test_keys_are_read_no_more_often_in_more_frames(monkeypatch, method):
     # Every frame has keys, so reading all keys at each frame would take quadratic time.
     ob, _ = make_tail()
-    rigs.key_bones(ob, frames=range(1, LAST + 1))
+    rigs.key_bones(ob, frames=FRAMES)
     read = record_calls(monkeypatch, animation, "read_floats")
     counts = []
     for last in (LAST // 2, LAST):

@@ -10,6 +10,7 @@ from tests.blender.setups.keyed_limbs import assign_action, strip_of
 from tests.blender.setups.selecting import press, select_objects
 
 LAST = 40
+FRAMES = range(1, LAST + 1)
 KEYS = (5, 15, 25)
 # Tolerance of float32 poses, in units of bones about one unit long.
 MAX_MOVE = 2e-5
@@ -30,10 +31,6 @@ def make_tail() -> bpy.types.Object:
     return ob
 
 
-def played(ob: bpy.types.Object) -> np.ndarray:
-    return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, LAST + 1)])
-
-
 BAKES = {
     "bake": lambda ends: press(bpy.ops.pose.chain_ik_bake, **ends),
     "new": lambda ends: press(bpy.ops.pose.chain_ik_bake, action="NEW", **ends),
@@ -44,7 +41,7 @@ BAKES = {
 def bake(ob: bpy.types.Object, first: int, last: int, button: str = "bake") -> np.ndarray:
     """Let the chain pose its bones, bake a range, and return the baked poses."""
     rigs.change(ob.chain_ik.chains[0], influence=1.0)
-    poses = played(ob)[first - 1 : last]
+    poses = rigs.play(ob, FRAMES)[first - 1 : last]
     rigs.go_to(first)
     BAKES[button]({"frame_start": first, "frame_end": last})
     return poses
@@ -67,9 +64,9 @@ def test_frames_outside_of_the_range_play_as_they_did_whatever_plays_them(played
         for curve in rigs.curves_of(ob):
             curve.modifiers.new(played_by)
         ob.animation_data.action.update_tag()
-    before = played(ob)
+    before = rigs.play(ob, FRAMES)
     baked = bake(ob, first, last, button)
-    after = played(ob)
+    after = rigs.play(ob, FRAMES)
     np.testing.assert_allclose(after[first - 1 : last], baked, atol=MAX_MOVE)
     for outside in (slice(first - 1), slice(last, LAST)):
         np.testing.assert_allclose(after[outside], before[outside], atol=MAX_MOVE)
@@ -82,7 +79,7 @@ def test_a_bake_inside_of_a_loop_becomes_part_of_the_loop(first, last):
         curve.modifiers.new("CYCLES")
     ob.animation_data.action.update_tag()
     baked = bake(ob, first, last)
-    after = played(ob)
+    after = rigs.play(ob, FRAMES)
     np.testing.assert_allclose(after[first - 1 : last], baked, atol=MAX_MOVE)
     period = KEYS[-1] - KEYS[0]
     again = slice(KEYS[0] + period, LAST - 1)

@@ -178,16 +178,12 @@ def test_a_target_hidden_in_one_view_layer_is_followed_in_both(make):
 )
 def test_chains_that_remember_frames_play_the_same_with_one_view_layer_and_two(settings, is_shown):
     ob, target = rigs.make_arm()
-
-    def play() -> list[np.ndarray]:
-        return [rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 8)]
-
     chain = ob.chain_ik.chains[0]
     for name, value in settings.items():
         *path, name = name.split(".")
         setattr(chain.path_resolve(path[0]) if path else chain, name, value)
     rigs.key(target, "location", {1: (0.7, 0.3, 1.2), 11: (-0.6, 0.5, 0.8)})
-    expected = play()
+    expected = rigs.play(ob, range(1, 8))
     assert np.abs(expected[-1] - expected[0]).max() > 0.1
     second = second_layer()
     rigs.updated()
@@ -195,7 +191,7 @@ def test_chains_that_remember_frames_play_the_same_with_one_view_layer_and_two(s
         show(second)
         rigs.updated()
     for _ in range(2):
-        np.testing.assert_allclose(play(), expected, atol=3e-6)
+        np.testing.assert_allclose(rigs.play(ob, range(1, 8)), expected, atol=3e-6)
 
 
 def test_a_rig_that_another_scene_has_posed_does_not_claim_to_be_solved_here():

@@ -75,14 +75,11 @@ def test_a_snapped_target_has_the_chain_take_over_without_a_move(kind, scale, se
 
 def snap_frames(ob: bpy.types.Object, last: int) -> list[np.ndarray]:
     """Press *Snap Target* with a range from 1 on; return the matrices of the arm before, after."""
-
-    def play() -> np.ndarray:
-        return np.array([rigs.pose(ob, rigs.go_to(f))[: len(ARM)] for f in range(1, last + 1)])
-
-    before = play()
+    frames = range(1, last + 1)
+    before = rigs.play(ob, frames)
     press(snap, use_range=True, frame_start=1, frame_end=last)
     rigs.change(ob.chain_ik.chains[0], mute=False)
-    return [before, play()]
+    return [poses[:, : len(ARM)] for poses in (before, rigs.play(ob, frames))]
 
 
 @pytest.mark.parametrize("pole_mode", ["TARGET", "FOLLOW"])
@@ -294,13 +291,9 @@ def test_frames_before_keys_of_controls_play_as_they_did_whatever_plays_them(pla
     if button == "switch":
         rigs.go_to(4)
         press(switch)
-
-    def play() -> np.ndarray:
-        return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 31)])
-
-    before = play()
+    before = rigs.play(ob, range(1, 31))
     KEYING[button]()
-    after = play()
+    after = rigs.play(ob, range(1, 31))
     first = 20 if button == "snap range" else 30
     np.testing.assert_allclose(after[: first - 1], before[: first - 1], atol=1e-5)
     arm = slice(len(ARM))
@@ -324,15 +317,11 @@ def test_frames_before_a_switch_play_as_they_did_also_at_a_second_one_there(keye
     for name, values in keyed.items():
         rigs.key(ob, f"chain_ik.chains[0].{name}", values)
     rigs.change(ob.chain_ik.chains[0], mute="mute" in keyed)
-
-    def play() -> np.ndarray:
-        return np.array([rigs.pose(ob, rigs.go_to(frame)) for frame in range(1, 9)])
-
-    before = play()
+    before = rigs.play(ob, range(1, 9))
     arm = slice(len(ARM))
     for _ in range(3):
         press(switch)
-        after = play()
+        after = rigs.play(ob, range(1, 9))
         np.testing.assert_allclose(after[:-1], before[:-1], atol=1e-5)
         np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MAX_TURN)
 

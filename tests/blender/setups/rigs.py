@@ -397,6 +397,11 @@ def go_to(frame: float) -> bpy.types.Depsgraph:
     return bpy.context.view_layer.depsgraph
 
 
+def play(ob: bpy.types.Object, frames: Iterable[float]) -> Array:
+    """Return the evaluated pose matrices at frames, set in this order, shape (f, n, 4, 4)."""
+    return np.array([pose(ob, go_to(frame)) for frame in frames])
+
+
 def key_rotations(ob: bpy.types.Object, frame: float, names: Iterable[str] = ()) -> None:
     """Key the present rotations of bones, by default of all, in their rotation modes."""
     for bone in [ob.pose.bones[name] for name in names] or ob.pose.bones:
