@@ -16,7 +16,7 @@ from tests.blender.clips import shaken
 from tests.blender.setups import jointed_rigs, rigs, tree_rigs
 from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.keyed_limbs import strip_of
-from tests.blender.setups.selecting import select_objects, state
+from tests.blender.setups.selecting import select_objects, state, warnings
 
 pytestmark = [pytest.mark.slow, pytest.mark.oldest]
 
@@ -234,10 +234,6 @@ def test_arms_reach_their_targets_from_where_the_spine_is_and_rest_while_they_ar
     assert np.abs(after.poses - before.poses)[:, rows["Shoulder.0"]].max() > 1e-3
     muted = np.s_[9:15, rows["Arm.0"] : rows["Arm.2"] + 1]
     np.testing.assert_allclose(after.local[muted], before.local[muted], atol=1e-5)
-
-
-def warnings(capfd):
-    return [line for line in capfd.readouterr().out.splitlines() if line.startswith("Warning")]
 
 
 def follow_spine(ob, hand):

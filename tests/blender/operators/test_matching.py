@@ -1,6 +1,7 @@
 """Matching of FK and IK: snapping, applying and switching do not move the shown pose."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import radians
 
 import bpy
@@ -149,16 +150,10 @@ def test_a_pose_applied_with_keys_stays_although_mute_was_keyed(interpolation, n
 
 
 @pytest.fixture
-def new_keys() -> Iterator[Callable[[str], None]]:
+def new_keys(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """A function that sets New Interpolation Type; the old value returns after the test."""
     edit = bpy.context.preferences.edit
-    before = edit.keyframe_new_interpolation_type
-
-    def choose(kind: str) -> None:
-        edit.keyframe_new_interpolation_type = kind
-
-    yield choose
-    choose(before)
+    return partial(monkeypatch.setattr, edit, "keyframe_new_interpolation_type")
 
 
 @pytest.mark.parametrize(

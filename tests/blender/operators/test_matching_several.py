@@ -6,7 +6,7 @@ import pytest
 
 from tests.blender.setups import rigs
 from tests.blender.setups.pulled_rigs import make_pulled
-from tests.blender.setups.selecting import deselect_bones, press, refusal, select_bones
+from tests.blender.setups.selecting import deselect_bones, press, refusal, select_bones, warnings
 
 switch = bpy.ops.pose.chain_ik_switch
 snap = bpy.ops.pose.chain_ik_snap_target
@@ -302,18 +302,15 @@ def test_a_pose_that_gravity_will_bend_is_reported(button, gravity, capfd):
     def play() -> np.ndarray:
         return rigs.pose(ob, rigs.change(ob.chain_ik.chains[0], mute=False))
 
-    def warnings() -> list[str]:
-        return [line for line in capfd.readouterr().out.splitlines() if "Warning" in line]
-
     rigs.change(chain, mute=True)
     rigs.turn_bones(ob, 0, 0.3, ("Bone.2",))
     posed = rigs.pose(ob, rigs.updated())
     press(button)
     expected = "Warning: Gravity bends Chain out of this pose: to keep the pose, set Gravity to 0."
-    assert warnings() == ([expected] if gravity else [])
+    assert warnings(capfd) == ([expected] if gravity else [])
     live = play()
     assert (np.abs(live - posed).max() > 100.0 * TOLERANCE) == bool(gravity)
     # A live chain starts from the same pose as before.
     press(snap)
-    assert warnings() == []
+    assert warnings(capfd) == []
     np.testing.assert_allclose(play(), live, atol=TOLERANCE)

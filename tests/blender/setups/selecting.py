@@ -66,6 +66,11 @@ def refusal(operator: Callable[..., set[str]], **settings: object) -> str:
     return text
 
 
+def warnings(capfd: pytest.CaptureFixture[str]) -> list[str]:
+    """Return the lines with warnings among those printed since the last call."""
+    return [line for line in capfd.readouterr().out.splitlines() if "Warning" in line]
+
+
 @contextmanager
 def unmoved(ob: bpy.types.Object, tolerance: float = 2e-5) -> Iterator[None]:
     """Check that the block moves none of the present bones."""

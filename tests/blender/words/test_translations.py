@@ -248,12 +248,10 @@ NO_LANGUAGES = pytest.mark.skipif(
 
 
 @pytest.fixture
-def in_portuguese():
+def in_portuguese(monkeypatch):
     view = bpy.context.preferences.view
-    before = view.language
-    view.language = "pt_BR"
-    yield view
-    view.language = before
+    monkeypatch.setattr(view, "language", "pt_BR")
+    return view
 
 
 @NO_LANGUAGES
