@@ -27,10 +27,15 @@ def chain() -> bpy.types.PropertyGroup:
     return rig().chain_ik.chains[0]
 
 
+def pose_by_hand(mode: str = "QUATERNION", name: str = "Free") -> bpy.types.Object:
+    ob = rigs.make_rig(rigs.zigzag(3), name, modes=mode)
+    rigs.turn_bones(ob, angle=0.8)
+    return ob
+
+
 def make_posed(mode: str = "QUATERNION", **settings: object) -> bpy.types.Object:
     """Return a rig of three bones that was posed by hand, and that a chain has moved since."""
-    ob = rigs.make_rig(rigs.zigzag(3), modes=mode)
-    rigs.turn_bones(ob, angle=0.8)
+    ob = pose_by_hand(mode, "Rig")
     rigs.follow(ob, "Bone.2", PLACE, **{"chain_count": 3} | settings)
     rigs.updated()
     return ob
@@ -117,11 +122,7 @@ def test_applied_scales_and_locations_are_given_back(make):
 
 
 def test_only_the_selected_bones_get_their_applied_pose_and_the_others_their_stored_one():
-    ob = rigs.make_rig(rigs.zigzag(3))
-    rigs.turn_bones(ob, angle=0.8)
-    free = rigs.rotations(ob)
-    rigs.follow(ob, "Bone.2", PLACE, chain_count=3)
-    rigs.updated()
+    ob, free = make_posed(), rigs.rotations(pose_by_hand())
     apply_pose(ob, "Bone.1")
     rigs.assert_reaches(ob, "Bone.2", bpy.data.objects["Target"])
     assert_gives_back(ob, free | at_rest(ob, ["Bone.1"]))
@@ -159,11 +160,7 @@ def test_bones_moved_in_edit_mode_keep_their_stored_pose_also_if_the_chain_holds
 
 
 def test_undo_of_an_applied_pose_brings_the_former_stored_pose_back_and_redo_the_applied_one():
-    ob = rigs.make_rig(rigs.zigzag(3))
-    rigs.turn_bones(ob, angle=0.8)
-    free = rigs.rotations(ob)
-    rigs.follow(ob, "Bone.2", PLACE, chain_count=3)
-    rigs.updated()
+    ob, free = make_posed(), rigs.rotations(pose_by_hand())
     select_bones(ob, ())
     bpy.ops.ed.undo_push(message="Made")
     before = ends(rig())

@@ -29,6 +29,8 @@ from tests.blender.setups.selecting import press, refusal, state
 
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
 remove = bpy.ops.pose.chain_ik_remove
+joint_remove = bpy.ops.pose.chain_ik_joint_remove
+joints_copy = bpy.ops.pose.chain_ik_joints_copy
 
 
 def key_by_name(ob: bpy.types.Object, index: int, name: str) -> None:
@@ -225,10 +227,6 @@ def test_keys_that_wait_for_a_new_chain_are_reported_and_not_deleted(capfd):
     press(add, bone="Tail.1")
     assert keyed(ob.animation_data.action) == keys
     assert "of a removed chain" in capfd.readouterr().out
-
-
-joint_remove = bpy.ops.pose.chain_ik_joint_remove
-joints_copy = bpy.ops.pose.chain_ik_joints_copy
 
 
 NODE = 'nodes["Exposure"].inputs[1].default_value'

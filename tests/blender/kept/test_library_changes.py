@@ -68,6 +68,25 @@ def change_library(folder: Path, *changes: Callable[[bpy.types.Object], object])
     bpy.ops.wm.save_as_mainfile(filepath=str(folder / "library.blend"))
 
 
+def reopened(folder: Path) -> bpy.types.Object:
+    """Save the shot and open it again; return its only override."""
+    reopen(folder / "shot.blend")
+    (ob,) = overrides()
+    return ob
+
+
+def open_before(folder: Path, change: Callable[[bpy.types.Object], object]) -> None:
+    """Save the shot, and open it with the present library, which then changes on disk."""
+    library, shot = folder / "library.blend", str(folder / "shot.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=shot)
+    present = library.read_bytes()
+    change_library(folder, change)
+    changed = library.read_bytes()
+    library.write_bytes(present)
+    bpy.ops.wm.open_mainfile(filepath=shot)
+    library.write_bytes(changed)
+
+
 def rename(ob: bpy.types.Object) -> None:
     ob.chain_ik.chains[0].name = "Renamed"
 
@@ -102,8 +121,7 @@ def test_keys_stay_with_their_chains(changes, place, tmp_path):
     for _ in range(3):
         now = played(ob)
         assert {name: now[name] for name in names} == {name: before[name] for name in names}
-        reopen(tmp_path / "shot.blend")
-        (ob,) = overrides()
+        ob = reopened(tmp_path)
 
 
 def test_keys_of_a_removed_chain_have_no_effect_until_the_library_has_the_chain_again(
@@ -111,7 +129,7 @@ def test_keys_of_a_removed_chain_have_no_effect_until_the_library_has_the_chain_
 ):
     make_shot(tmp_path)
     ob = open_changed(tmp_path, lambda ob: press(remove))
-    assert [record.getMessage() for record in caplog.records] == [
+    assert caplog.messages == [
         "'Rig': the chain 'Left' is gone from the library. Its keys and drivers stay without"
         " effect, under its name: delete them, or give the library this chain again."
     ]
@@ -127,7 +145,7 @@ def test_what_blender_drops_of_a_chain_that_the_library_renames_is_reported(tmp_
     ob.chain_ik.chains[0].pole_angle = 0.5
     ob = open_changed(tmp_path, rename)
     assert ob.chain_ik.chains["Renamed"].pole_angle == 0.0
-    assert [record.getMessage() for record in caplog.records] == [
+    assert caplog.messages == [
         "'Rig': the library has renamed the chain 'Left' to 'Renamed'. Its keys follow it, but"
         " Blender drops what else this file has changed of it: rename it back in the library before"
         " you save this file, or set it again."
@@ -139,7 +157,7 @@ def test_chains_of_the_shot_that_blender_loses_are_reported(tmp_path, caplog):
     make_shot(tmp_path)
     ob = open_changed(tmp_path, lambda ob: ob.chain_ik.chains.remove(2))
     assert "Own" not in ob.chain_ik.chains
-    assert caplog.records[-1].getMessage() == (
+    assert caplog.messages[-1] == (
         "'Rig': Blender has lost chains that this file has added, because the library has removed"
         " the last chain before them. Close the file without saving it, and add that chain to the"
         " library again: it can be muted there."
@@ -218,7 +236,7 @@ def test_keys_that_cannot_follow_stay_and_a_warning_says_which_chains_they_act_o
     reason = prevent(ob)
     keys = keyed(ob.animation_data.action)
     ob = open_changed(tmp_path, lambda ob: press(remove))
-    assert [record.getMessage() for record in caplog.records] == [
+    assert caplog.messages == [
         f"'Rig': the library has changed its list of chains. {reason} Check its keys, which may act"
         " on other chains now: 'Left' -> 'Right', 'Right' -> 'Tail', 'Tail' -> 'Own',"
         " 'Own' -> none."
@@ -244,16 +262,14 @@ def test_files_that_are_saved_without_events_keep_keys_with_their_chains(tmp_pat
     ob = open_changed(tmp_path, lambda ob: press(remove))
     expected = {"Right": 1.0, "Tail": 0.25, "Own": 0.5, "Second": 0.75}
     with no_save_events():
-        reopen(tmp_path / "saved.blend")
-        (ob,) = overrides()
+        ob = reopened(tmp_path)
         assert played(ob) == expected
         activate(ob, 2)
         press(remove)
         add_chain(ob, "Third")
         key_chains(ob, Third=0.125)
-        reopen(tmp_path / "saved.blend")
+        ob = reopened(tmp_path)
     del expected["Own"]
-    (ob,) = overrides()
     assert played(ob) == expected | {"Third": 0.125}
 
 
@@ -263,8 +279,7 @@ def test_a_file_without_a_record_plays_as_it_is(tmp_path, caplog):
     for text in ("", "[", "[1]", '[1, [["Left", 5]]]', '[0, [["Left", "Left.1"]]]'):
         ob.chain_ik.seen_chains = text
         with no_save_events():
-            reopen(tmp_path / "shot.blend")
-        (ob,) = overrides()
+            ob = reopened(tmp_path)
         assert played(ob) == INFLUENCES | OWN
     assert not caplog.records
     # A record of an override of this override would equal its library's, and not be saved.
@@ -310,15 +325,9 @@ def test_a_shot_from_another_file_follows_too(is_linked, tmp_path, caplog):
 @needs_import_events
 def test_keys_follow_when_the_library_is_reloaded(tmp_path):
     make_shot(tmp_path)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-    library = (tmp_path / "library.blend").read_bytes()
-    change_library(tmp_path, lambda ob: press(remove))
-    changed = (tmp_path / "library.blend").read_bytes()
-    (tmp_path / "library.blend").write_bytes(library)
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    open_before(tmp_path, lambda ob: press(remove))
     add_chain(overrides()[0], "Second")
     key_chains(overrides()[0], Second=0.75)
-    (tmp_path / "library.blend").write_bytes(changed)
     bpy.data.libraries[0].reload()
     expected = {"Right": 1.0, "Tail": 0.25, "Own": 0.5, "Second": 0.75}
     assert played(overrides()[0]) == expected

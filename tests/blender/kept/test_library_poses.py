@@ -9,9 +9,11 @@ from tests.blender.kept.test_library_changes import (
     change_library,
     needs_import_events,
     no_save_events,
+    open_before,
     open_changed,
     overrides,
     remove,
+    reopened,
 )
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import make_limbs
@@ -86,12 +88,10 @@ def test_bones_have_the_pose_of_the_library(changes, tmp_path):
             assert tuple(bone.scale) == (1.0, 1.0, 1.0)
         # They can be posed, like those of a chain that was muted here.
         rigs.go_to(7)
-        reopen(tmp_path / "shot.blend")
-        (ob,) = overrides()
+        ob = reopened(tmp_path)
     turn_by_hand(ob)
     rigs.go_to(3)
-    reopen(tmp_path / "shot.blend")
-    (ob,) = overrides()
+    ob = reopened(tmp_path)
     assert tuple(ob.pose.bones["Left.0"].rotation_quaternion) == pytest.approx(HAND_POSE)
 
 
@@ -115,30 +115,24 @@ def test_a_pose_of_the_shot_comes_back_if_the_library_removes_the_chain(tmp_path
 
 def test_bones_that_the_shot_itself_has_given_back_keep_their_pose(tmp_path):
     """Auto Save records nothing, so the record says that they still were of the chain."""
-    ob = make_shot(tmp_path)
-    reopen(tmp_path / "shot.blend")
-    (ob,) = overrides()
+    make_shot(tmp_path)
+    ob = reopened(tmp_path)
     mute(ob)
     turn_by_hand(ob)
     with no_save_events():
-        reopen(tmp_path / "shot.blend")
-    (ob,) = overrides()
-    assert_hand_pose(ob)
+        assert_hand_pose(reopened(tmp_path))
 
 
 def test_bones_that_were_given_back_and_posed_keep_their_pose_in_files_of_auto_save(tmp_path):
     make_shot(tmp_path)
     turn_by_hand(open_changed(tmp_path, mute))
     with no_save_events():
-        reopen(tmp_path / "shot.blend")
-    (ob,) = overrides()
-    assert_hand_pose(ob)
+        assert_hand_pose(reopened(tmp_path))
 
 
 def test_an_override_that_is_made_local_has_no_record(tmp_path):
-    ob = make_shot(tmp_path)
-    reopen(tmp_path / "shot.blend")
-    (ob,) = overrides()
+    make_shot(tmp_path)
+    ob = reopened(tmp_path)
     assert ob.chain_ik.seen_poses
     ob.make_local(clear_liboverride=True)
     reopen(tmp_path / "shot.blend")
@@ -160,25 +154,17 @@ def test_overrides_of_overrides_are_given_back_as_well(tmp_path):
     ob = rigs.link(linked.override_create(remap_local_usages=True))
     pose_shot(ob)
     ob = open_changed(tmp_path, mute)
-    for name in BONES:
-        assert is_at_rest(ob, name)
+    assert all(is_at_rest(ob, name) for name in BONES)
 
 
 @needs_import_events
 def test_bones_are_given_back_when_the_library_is_reloaded(tmp_path):
     make_shot(tmp_path)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-    library = (tmp_path / "library.blend").read_bytes()
-    change_library(tmp_path, mute)
-    changed = (tmp_path / "library.blend").read_bytes()
-    (tmp_path / "library.blend").write_bytes(library)
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-    (tmp_path / "library.blend").write_bytes(changed)
+    open_before(tmp_path, mute)
     bpy.data.libraries[0].reload()
     rigs.go_to(5)
     (ob,) = overrides()
-    for name in BONES:
-        assert is_at_rest(ob, name)
+    assert all(is_at_rest(ob, name) for name in BONES)
 
 
 @pytest.mark.parametrize("text", ["[", "[1]", '[1, "[", ""]', "[1, 5, null]", '[0, "", ""]'])
@@ -203,5 +189,4 @@ def test_bones_are_given_back_also_if_the_shot_was_saved_while_its_library_was_m
     (tmp_path / "away.blend").rename(tmp_path / "library.blend")
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
     (ob,) = overrides()
-    for name in BONES:
-        assert is_at_rest(ob, name)
+    assert all(is_at_rest(ob, name) for name in BONES)
