@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.blender.setups.saved_rigs import linked
 from tests.blender.setups.selecting import press, refusal
 from tests.helpers import make_rng
@@ -256,15 +256,15 @@ def test_a_target_that_a_constraint_carries_goes_to_the_point_and_a_held_one_is_
         np.testing.assert_allclose(place(chain.target, chain.subtarget), point, atol=MAX_GAP)
 
     prop.rotation_euler, prop.scale = (1.0, 0.4, 2.0), (2.0, 2.0, 2.0)
-    carried = moved.constraints.new("CHILD_OF")
-    rigs.change(carried, target=prop)
+    carried = ties.constrain(moved, "CHILD_OF", target=prop)
+    rigs.updated()
     # The constraint carries the target away from its place.
     rigs.change(prop, rotation_euler=(0.2, 2.0, 0.7), location=(1.0, 0.0, 0.0), scale=(1, 1, 1))
     press(move_target, location=POINT)
     assert_at(POINT)
     moved.constraints.remove(carried)
-    holder = moved.constraints.new("COPY_LOCATION")
-    holder.target = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
+    goal = rigs.make_empty("Holder", (1.0, 1.0, 1.0))
+    holder = ties.constrain(moved, "COPY_LOCATION", target=goal)
     for holder.influence in (1.0, 0.5):
         rigs.updated()
         before, start = tuple(moved.location), place(chain.target, chain.subtarget)
@@ -274,8 +274,7 @@ def test_a_target_that_a_constraint_carries_goes_to_the_point_and_a_held_one_is_
         np.testing.assert_array_equal(place(chain.target, chain.subtarget), start)
     holder.mute = True
     # A limit refuses only points beyond it.
-    limit = moved.constraints.new("LIMIT_LOCATION")
-    rigs.change(limit, use_max_z=True, max_z=0.9, owner_space="WORLD")
+    ties.constrain(moved, "LIMIT_LOCATION", use_max_z=True, max_z=0.9, owner_space="WORLD")
     press(move_target, location=(0.3, -0.2, 0.7))
     assert "from moving there" in refusal(move_target, location=(0.3, -0.2, 1.2))
     assert_at((0.3, -0.2, 0.7))

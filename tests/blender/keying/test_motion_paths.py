@@ -9,7 +9,7 @@ from blender_ik_addon.rig.keying.motion_paths import fill, frames_to_play, trace
 from blender_ik_addon.rig.reading.refusals import RigError
 from tests.blender.interface.drawn import draw, names
 from tests.blender.keying.test_bake_options import make_rope
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.blender.setups.saved_rigs import reopen
 from tests.blender.setups.selecting import press, refusal, select_bones, select_objects, state
 
@@ -235,8 +235,7 @@ def hang_empty(ob):
 def hang_rig(ob):
     """Return an armature with a bone that follows one that a chain poses."""
     follower = rigs.make_rig(name="Sleeve")
-    constraint = follower.pose.bones["Bone.0"].constraints.new("COPY_LOCATION")
-    constraint.target, constraint.subtarget = ob, "Bone.1"
+    ties.constrain(follower.pose.bones["Bone.0"], "COPY_LOCATION", target=ob, subtarget="Bone.1")
     return follower
 
 

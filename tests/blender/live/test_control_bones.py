@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.rig.live import live
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.blender.setups.spoiling import settings_of
 
 LIMB = ((0.0, 0.0, 0.0), (0.1, -0.2, 1.0), (0.0, 0.0, 2.0), (0.1, 0.1, 2.6))
@@ -43,24 +43,9 @@ def _limit(ob: bpy.types.Object) -> None:
     elbow(ob).use_ik_limit_x, elbow(ob).ik_min_x, elbow(ob).ik_max_x = True, -0.1, 0.1
 
 
-def _constrain(ob: bpy.types.Object) -> None:
-    constraint = ob.pose.bones["Target.0"].constraints.new("LIMIT_LOCATION")
-    constraint.use_max_x, constraint.max_x = True, 0.2
-
-
-def _drive(owner: bpy.types.bpy_struct, path: str) -> None:
-    driver = owner.driver_add(path).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.type, (target,) = "TRANSFORMS", variable.targets
-    target.id, target.bone_target, target.transform_type = owner.id_data, "Target.0", "LOC_Z"
-    target.transform_space = "LOCAL_SPACE"
-
-
 def _drive_constraint(ob: bpy.types.Object) -> None:
-    constraint = elbow(ob).constraints.new("LIMIT_ROTATION")
-    constraint.use_limit_x, constraint.max_x = True, 0.1
-    _drive(constraint, "influence")
+    constraint = ties.constrain(elbow(ob), "LIMIT_ROTATION", use_limit_x=True, max_x=0.1)
+    ties.drive(constraint, "influence", ob, "LOC_Z", bone="Target.0")
 
 
 CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
@@ -71,12 +56,14 @@ CHANGES: dict[str, Callable[[bpy.types.Object], object]] = {
     "inherit": lambda ob: setattr(ob.data.bones["Bone.1"], "use_inherit_rotation", False),
     "influence": lambda ob: setattr(first_chain(ob), "influence", 0.4),
     "target": lambda ob: setattr(first_chain(ob), "subtarget", "Pole.0"),
-    "constraint": _constrain,
+    "constraint": lambda ob: ties.constrain(
+        ob.pose.bones["Target.0"], "LIMIT_LOCATION", use_max_x=True, max_x=0.2
+    ),
     "rename": lambda ob: setattr(ob.data.bones["Target.0"], "name", "Renamed"),
     "fewer bones": lambda ob: setattr(first_chain(ob), "chain_count", 2),
     "scale": lambda ob: setattr(ob.pose.bones["Bone.0"], "scale", (1.0, 1.3, 1.0)),
     "moved": lambda ob: setattr(ob, "location", (0.5, 0.2, 0.1)),
-    "driver": lambda ob: _drive(ob, "chain_ik.chains[0].influence"),
+    "driver": lambda ob: ties.drive(first_chain(ob), "influence", ob, "LOC_Z", bone="Target.0"),
     "driver of a constraint": _drive_constraint,
     "keyed lock": lambda ob: rigs.key(ob, 'pose.bones["Bone.1"].lock_ik_x', {1: False, 5: True}),
 }

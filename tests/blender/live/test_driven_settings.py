@@ -5,19 +5,19 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.rig.reading.update import Update
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.blender.setups.renders import render_frames
 from tests.helpers import make_rng, record_calls
 
 FRAMES = range(1, 13)
 SWING = {1: (0.9, 0.3, 1.2), 6: (-0.8, 0.7, 1.4), 12: (0.4, -0.9, 0.9)}
 SETTINGS = {
-    "pole_angle": "3 * turn",
-    "influence": "0.5 + 0.5 * turn",
-    "soft_distance": "abs(turn)",
+    "pole_angle": "3 * value",
+    "influence": "0.5 + 0.5 * value",
+    "soft_distance": "abs(value)",
     # These chains are idle at some of the frames.
-    "mute": "turn > 0.4",
-    "influence of an idle chain": "turn - 0.35",
+    "mute": "value > 0.4",
+    "influence of an idle chain": "value - 0.35",
 }
 
 
@@ -36,13 +36,8 @@ def make_rig(setting: str) -> bpy.types.Object:
 
 def drive(chain: bpy.types.PropertyGroup, setting: str, ob: bpy.types.Object) -> None:
     """Let the turn of the first bone of a rig drive a setting of a chain."""
-    driver = chain.driver_add(setting.split()[0]).driver
-    driver.expression = SETTINGS[setting]
-    variable = driver.variables.new()
-    variable.name, variable.type = "turn", "TRANSFORMS"
-    (source,) = variable.targets
-    source.id, source.bone_target = ob, "Bone.0"
-    source.transform_type, source.transform_space = "ROT_X", "LOCAL_SPACE"
+    name, expression = setting.split()[0], SETTINGS[setting]
+    ties.drive(chain, name, ob, "ROT_X", bone="Bone.0", expression=expression)
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

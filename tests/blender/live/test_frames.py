@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from blender_ik_addon.rig.keying.playing import preserve_frame
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.blender.setups.keyed_limbs import read_by, strip_of
 from tests.blender.setups.renders import reading_engine, render_frames
 from tests.blender.setups.selecting import press, select_objects
@@ -242,8 +242,7 @@ def make_busy_rig() -> bpy.types.Object:
     ob["hand"], ob["strength"] = 3.5, 0.0
     bone["grip"] = 0.0
     ob["pair"] = (0.0, 0.0)
-    limit = bone.constraints.new("LIMIT_LOCATION")
-    limit.use_max_x, limit.max_x = True, -1.0
+    ties.constrain(bone, "LIMIT_LOCATION", use_max_x=True, max_x=-1.0)
     rigs.key(ob, '["strength"]', {1: 0.0, 9: 1.0})
     rigs.key(ob, BYSTANDER + '["grip"]', {1: 0.0, 9: 2.0})
     rigs.key(ob, BYSTANDER + '.constraints["Limit Location"].influence', {1: 0.0, 9: 1.0})

@@ -12,7 +12,7 @@ from blender_ik_addon.rig.batches.rig_state import RigState
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.live.graph_state import MAX_LISTED_CHANGES
 from blender_ik_addon.rig.posing.base_solve import BaseSolve
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.helpers import assert_positions_close, make_rng, record_calls
 
 LIMB = ((0.0, 0.0, 2.0), (0.3, 0.1, 2.7), (0.0, 0.0, 3.4))
@@ -83,9 +83,9 @@ def test_a_chain_under_bones_of_an_ik_constraint_is_solved_where_that_puts_them(
     tip, target = make_limb(ob, parent="Bone.0")
     target.location = (-0.2, 0.6, 1.8)
     rigs.add_bones(ob, ((0.0, 0.0, 2.0), (0.0, 0.0, 2.5)), prefix="End", parent="Bone.1")
-    ik = ob.pose.bones["Bone.1" if use_tail else "End.0"].constraints.new("IK")
-    ik.target = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
-    ik.chain_count, ik.use_tail = 2, use_tail
+    above = ob.pose.bones["Bone.1" if use_tail else "End.0"]
+    goal = rigs.make_empty("IK Target", (-0.8, 0.3, 1.2))
+    ties.constrain(above, "IK", target=goal, chain_count=2, use_tail=use_tail)
     for place in ((0.7, 0.4, 1.4), (0.5, -0.6, 1.3)):
         spine_target.location = place
         rigs.assert_reaches(ob, tip, target, rigs.updated())
@@ -132,8 +132,7 @@ def test_a_chain_that_moved_its_own_target_is_solved_as_soon_as_no_constraint_ti
         tied = other.pose.bones["Bone.1"]
     rigs.updated()
     assert not chain.status.startswith(OWN)
-    constraint = tied.constraints.new("COPY_ROTATION")
-    constraint.target, constraint.subtarget = ob, "Bone.1"
+    constraint = ties.constrain(tied, "COPY_ROTATION", target=ob, subtarget="Bone.1")
     rigs.updated()
     for _ in range(2):
         assert chain.status.startswith(OWN)
@@ -152,8 +151,8 @@ def test_a_rig_with_a_refused_chain_is_read_only_when_its_target_is_free_not_whi
     monkeypatch,
 ):
     ob, target = rigs.make_arm()
-    constraint = target.constraints.new("COPY_LOCATION")
-    constraint.target, constraint.subtarget, constraint.influence = ob, "Bone.1", 0.2
+    settings = {"target": ob, "subtarget": "Bone.1", "influence": 0.2}
+    constraint = ties.constrain(target, "COPY_LOCATION", **settings)
     rigs.key(target, "location", {1: (0.6, 0.5, 1.2), 9: (0.2, 0.6, 1.0)})
     rigs.go_to(1)
     reads = record_calls(monkeypatch, RigState, "read")
@@ -167,11 +166,6 @@ def test_a_rig_with_a_refused_chain_is_read_only_when_its_target_is_free_not_whi
     assert len(reads) == 1
 
 
-def tie_by_ik(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    ik = ob.pose.bones["Bone.1"].constraints.new("IK")
-    ik.chain_count, ik.target, ik.subtarget = 2, other, "Bone.1"
-
-
 def tie_by_spline(ob: bpy.types.Object, other: bpy.types.Object) -> None:
     curve = bpy.data.curves.new("Curve", "CURVE")
     curve.dimensions = "3D"
@@ -179,38 +173,44 @@ def tie_by_spline(ob: bpy.types.Object, other: bpy.types.Object) -> None:
     points.add(2)
     for point, place in zip(points, ((0, 0, 0), (0.4, 0, 0.9), (0, 0, 2)), strict=True):
         point.co = (*place, 1.0)
-    ik = ob.pose.bones["Bone.1"].constraints.new("SPLINE_IK")
-    ik.chain_count, ik.target = 2, rigs.link(bpy.data.objects.new("Curve", curve))
-    ik.target.parent, ik.target.parent_type, ik.target.parent_bone = other, "BONE", "Bone.1"
+    path = rigs.link(bpy.data.objects.new("Curve", curve))
+    path.parent, path.parent_type, path.parent_bone = other, "BONE", "Bone.1"
+    ties.constrain(ob.pose.bones["Bone.1"], "SPLINE_IK", chain_count=2, target=path)
 
 
 def tie_by_pole(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    ik = ob.pose.bones["Bone.1"].constraints.new("IK")
-    ik.chain_count, ik.target = 2, rigs.make_empty("IK Target", (0.5, 0.2, 1.2))
-    ik.pole_target, ik.pole_subtarget = other, "Bone.1"
-
-
-def tie_root(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    constraint = ob.pose.bones["Limb.0"].constraints.new("COPY_LOCATION")
-    constraint.target, constraint.subtarget = other, "Bone.1"
+    goal = rigs.make_empty("IK Target", (0.5, 0.2, 1.2))
+    pole = {"pole_target": other, "pole_subtarget": "Bone.1"}
+    ties.constrain(ob.pose.bones["Bone.1"], "IK", chain_count=2, target=goal, **pole)
 
 
 def tie_by_custom_space(ob: bpy.types.Object, other: bpy.types.Object) -> None:
-    constraint = ob.pose.bones["Bone.0"].constraints.new("COPY_ROTATION")
-    constraint.target, constraint.target_space = rigs.make_empty("Turned"), "CUSTOM"
-    constraint.space_object, constraint.space_subtarget = other, "Bone.1"
+    space = {"target_space": "CUSTOM", "space_object": other, "space_subtarget": "Bone.1"}
+    turned = rigs.make_empty("Turned")
+    ties.constrain(ob.pose.bones["Bone.0"], "COPY_ROTATION", target=turned, **space)
 
 
-TIES = (tie_by_ik, tie_by_spline, tie_by_pole, tie_root, tie_by_custom_space)
+# Functions that tie a rig to another one, or the bone, kind and settings of a constraint to it.
+TIES = {
+    "IK": ("Bone.1", "IK", {"chain_count": 2}),
+    "spline": tie_by_spline,
+    "pole": tie_by_pole,
+    "root": ("Limb.0", "COPY_LOCATION", {}),
+    "custom space": tie_by_custom_space,
+}
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize("tie", TIES)
+@pytest.mark.parametrize("tie", TIES.values(), ids=TIES)
 def test_a_chain_is_solved_after_whatever_a_constraint_of_its_root_or_above_reads(tie):
     ob = rigs.make_rig()
     tip, target = make_limb(ob, parent="Bone.0")
     other, other_target = make_spine("Other")
-    tie(ob, other)
+    if callable(tie):
+        tie(ob, other)
+    else:
+        bone, kind, settings = tie
+        ties.constrain(ob.pose.bones[bone], kind, target=other, subtarget="Bone.1", **settings)
     for place in ((0.7, 0.4, 1.4), (-0.9, 0.5, 0.6), (0.4, -0.8, 1.1)):
         depsgraph = rigs.change(other_target, location=place)
         gap = np.linalg.norm(rigs.tail(ob, tip, depsgraph) - rigs.position(target, depsgraph))
@@ -363,7 +363,7 @@ def follow_a_parent(ob: bpy.types.Object) -> None:
 def follow_a_constraint(ob: bpy.types.Object) -> None:
     other = rigs.make_empty("Other", (0.0, 0.0, 0.0))
     rigs.key(other, "rotation_euler", {1: (0.0, 0.0, 0.0), 5: (0.0, 0.4, 0.1)})
-    ob.constraints.new("COPY_ROTATION").target = other
+    ties.constrain(ob, "COPY_ROTATION", target=other)
 
 
 # Animation of one rig each, in a crowd whose targets are all keyed.

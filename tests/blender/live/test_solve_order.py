@@ -4,7 +4,7 @@ import bpy
 import numpy as np
 import pytest
 
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 
 PLACES = {1: (0.9, 0.3, 1.2), 9: (-0.8, 0.7, 1.4), 20: (0.4, -0.9, 0.9)}
 FRAMES = (1, 5, 9, 14, 20, 9, 1)
@@ -22,14 +22,13 @@ def drive(
     owner: bpy.types.bpy_struct, path: str, source: bpy.types.ID, data_path: str, index: int = -1
 ) -> bpy.types.FCurve:
     """Drive a setting by a property, or by the turn of a bone if ``data_path`` is its name."""
+    if isinstance(source, bpy.types.Object) and data_path in source.pose.bones:
+        settings = {"bone": data_path, "index": index, "expression": "value"}
+        return ties.drive(owner, path, source, "ROT_X", **settings)
     curve = owner.driver_add(path, index)
     variable = curve.driver.variables.new()
     variable.name = curve.driver.expression = "value"
     (target,) = variable.targets
-    if isinstance(source, bpy.types.Object) and data_path in source.pose.bones:
-        variable.type, target.id, target.bone_target = "TRANSFORMS", source, data_path
-        target.transform_type, target.transform_space = "ROT_X", "LOCAL_SPACE"
-        return curve
     if not isinstance(source, bpy.types.Object):
         target.id_type = source.id_type
     target.id, target.data_path = source, data_path
@@ -67,8 +66,7 @@ def ride_on_a_child_skin(rider: bpy.types.Object, leader: bpy.types.Object) -> N
 
 
 def ride_on_a_vertex_group(rider: bpy.types.Object, leader: bpy.types.Object) -> None:
-    constraint = rider.constraints.new("COPY_LOCATION")
-    constraint.target, constraint.subtarget = make_skin(leader), "Bone.1"
+    ties.constrain(rider, "COPY_LOCATION", target=make_skin(leader), subtarget="Bone.1")
 
 
 def ride_on_a_surface(rider: bpy.types.Object, leader: bpy.types.Object) -> None:
@@ -77,10 +75,9 @@ def ride_on_a_surface(rider: bpy.types.Object, leader: bpy.types.Object) -> None
 
 
 def ride_on_a_hooked_path(rider: bpy.types.Object, leader: bpy.types.Object) -> None:
-    constraint = rider.constraints.new("FOLLOW_PATH")
-    constraint.target, constraint.use_fixed_location = make_curve(), True
-    constraint.offset_factor = 1.0
-    hook = constraint.target.modifiers.new("Hook", "HOOK")
+    path = make_curve()
+    ties.constrain(rider, "FOLLOW_PATH", target=path, use_fixed_location=True, offset_factor=1.0)
+    hook = path.modifiers.new("Hook", "HOOK")
     hook.object, hook.subtarget = leader, "Bone.1"
     hook.vertex_indices_set([1])
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.blender.setups.jointed_rigs import add_joint
 from tests.blender.setups.selecting import press, refusal, select_bones, symmetrize
 
@@ -244,8 +244,7 @@ def test_the_neck_tells_the_chest_of_a_creature_without_arms():
 def test_the_bones_of_a_generated_rig_that_others_turn_get_no_chains():
     ob = make_limbs(CONVENTIONS["plain, dots"], ".L")
     for name in ("arm.L", "forearm.L", "hand.L"):
-        constraint = ob.pose.bones[name].constraints.new("COPY_TRANSFORMS")
-        constraint.target = rigs.make_empty()
+        ties.constrain(ob.pose.bones[name], "COPY_TRANSFORMS", target=rigs.make_empty())
     press(setup)
     assert list(read_chains(ob)) == ["Leg.L"]
 

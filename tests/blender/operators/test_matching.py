@@ -10,7 +10,7 @@ import pytest
 from mathutils import Vector
 
 from blender_ik_addon.rig.keying.curve_points import split
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import angles_between, make_rng
 
@@ -329,8 +329,7 @@ WARNING = (
 
 def test_a_control_that_a_constraint_holds_elsewhere_is_reported(capfd):
     ob, held = rigs.make_rig(LIMB, names=ARM), rigs.make_empty("Held", (0.4, -0.3, 1.0))
-    limit = held.constraints.new("LIMIT_LOCATION")
-    limit.use_max_z, limit.max_z = True, 1.2
+    limit = ties.constrain(held, "LIMIT_LOCATION", use_max_z=True, max_z=1.2)
     select_bones(ob, ARM, held)
 
     def read_messages() -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 
 from blender_ik_addon.rig.live import live
 from blender_ik_addon.rig.posing.frame_solve import FrameSolve
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.helpers import make_rng, record_calls
 
 # A chain that limits hold back takes up to some seconds: it tries all restarts, first and whenever
@@ -139,11 +139,8 @@ def test_nothing_moves_where_a_setting_of_a_tree_is_driven(starts):
     ob = rigs.make_rig(rigs.zigzag(3, 1))
     for tip, start, place in zip((1, 2), starts, ((2, 3, 0.3), (0.4, 0.9, 1.1)), strict=True):
         target, _ = rigs.follow(ob, f"Bone.{tip}", place, start_from=start, weight=0.5)
-    driver = ob.driver_add("chain_ik.chains[1].weight").driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.type, variable.targets[0].id = "TRANSFORMS", target
-    rigs.change(variable.targets[0], transform_type="LOC_Y")
+    ties.drive(ob, "chain_ik.chains[1].weight", target, "LOC_Y")
+    rigs.updated()
     assert update_and_measure([ob], 4)[ob.name] == [0.0] * 4
     before, target.location.y = local_turns(ob), 0.5
     rigs.updated()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from tests.blender.setups import rigs, warm_rigs
+from tests.blender.setups import rigs, ties, warm_rigs
 from tests.blender.setups.keyed_limbs import strip_of
 
 # Many short tests: too slow together for the quick ones.
@@ -226,8 +226,7 @@ def tie_by_moving_object(owner, _rig):
 
 
 def tie_by_constraint(owner, rig):
-    constraint = owner.constraints.new("CHILD_OF")
-    constraint.target, constraint.subtarget = rig, "Bone.1"
+    constraint = ties.constrain(owner, "CHILD_OF", target=rig, subtarget="Bone.1")
     return constraint, lambda: owner.constraints.remove(owner.constraints[0])
 
 
@@ -239,13 +238,8 @@ def tie_by_armature_constraint(owner, rig):
 
 
 def tie_by_driver(owner, rig):
-    driver = owner.driver_add("location", 2).driver
-    variable = driver.variables.new()
-    variable.name, variable.type = "place", "TRANSFORMS"
-    variable.targets[0].id, variable.targets[0].bone_target = rig, "Bone.1"
-    variable.targets[0].transform_type = "LOC_Z"
-    driver.expression = "place"
-    return owner.animation_data.drivers[0], lambda: owner.driver_remove("location", 2)
+    curve = ties.drive(owner, "location", rig, "LOC_Z", bone="Bone.1", index=2, space="WORLD_SPACE")
+    return curve, lambda: owner.driver_remove("location", 2)
 
 
 TIES = (

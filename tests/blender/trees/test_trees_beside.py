@@ -6,7 +6,7 @@ import pytest
 
 from blender_ik_addon.rig.batches import chain_batch
 from blender_ik_addon.rig.live import live
-from tests.blender.setups import jointed_rigs, rigs, tree_rigs, warm_rigs
+from tests.blender.setups import jointed_rigs, rigs, ties, tree_rigs, warm_rigs
 from tests.blender.setups.tree_rigs import Rig
 from tests.helpers import record_calls
 
@@ -360,11 +360,8 @@ def test_drivers_alone_make_no_cycle():
     ob = make_arms()
     rigs.add_bones(ob, ((0, 2, 0), (0, 2, 1)), prefix="Corrective")
     for number, name in enumerate(("Left.0", "Right.0")):
-        driver = ob.pose.bones["Corrective.0"].driver_add("scale", number).driver
-        variable = driver.variables.new()
-        variable.name, variable.type = "turn", "TRANSFORMS"
-        variable.targets[0].id, variable.targets[0].bone_target = ob, name
-        driver.expression = "1.0 + 0.0 * turn"
+        settings = {"bone": name, "index": number, "expression": "1.0 + 0.0 * value"}
+        ties.drive(ob.pose.bones["Corrective.0"], "scale", ob, "LOC_X", **settings)
     targets = {}
     for name, place in (("Left", (0.6, 0.3, 1.2)), ("Right", (-0.9, 0.3, 1.2))):
         targets[name], _ = rigs.follow(ob, f"{name}.1", place, empty=f"{name} Target", name=name)

@@ -13,7 +13,7 @@ from tests.blender.edits.random_checks import tag_all
 from tests.blender.edits.random_draws import EDITS, draw, edit, press
 from tests.blender.edits.random_scene import EDITABLE_CHAIN, EDITABLE_OBJECT, OF_BONE, leave_modes
 from tests.blender.edits.random_values import FLAG, SEED, THING, integers, one_of, sampled
-from tests.blender.setups import rigs
+from tests.blender.setups import rigs, ties
 from tests.helpers import make_rng
 
 FRAMES = sampled((1.0, 2.0, 3.0, 4.0, 2.5, 1.25, 10.0, 40.0))
@@ -35,12 +35,7 @@ def drive(holder: bpy.types.bpy_struct, name: str, index: int, source: int) -> N
     drivers = owner.animation_data.drivers if owner.animation_data else ()
     if ob is None or not owner.is_editable or any(curve.data_path == path for curve in drivers):
         return
-    driver = owner.driver_add(path, index).driver
-    driver.type = "SUM"
-    variable = driver.variables.new()
-    variable.type = "TRANSFORMS"
-    variable.targets[0].id = ob
-    variable.targets[0].transform_type = "LOC_Z"
+    ties.drive(owner, path, ob, "LOC_Z", index=index, space="WORLD_SPACE")
 
 
 def channel(bone: bpy.types.PoseBone, what: str) -> str:
