@@ -11,8 +11,18 @@ def constrain(owner: bpy.types.bpy_struct, kind: str, **settings: object) -> bpy
     return constraint
 
 
-def drive(owner, path, source, channel, *, bone="", index=-1, expression="", space="LOCAL_SPACE"):
-    """Let a channel of an object or of one of its bones drive a property; return the F-curve.
+def drive(
+    owner: bpy.types.bpy_struct,
+    path: str,
+    source: bpy.types.Object,
+    channel: str,
+    *,
+    bone: str = "",
+    index: int = -1,
+    expression: str = "",
+    space: str = "LOCAL_SPACE",
+) -> bpy.types.FCurve:
+    """Let a channel of an object or of one of its bones drive a property.
 
     The expression names the channel ``value``. Without one the driver needs no Python.
     """

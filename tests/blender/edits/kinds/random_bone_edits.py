@@ -5,7 +5,7 @@ from mathutils import Quaternion, Vector
 
 from tests.blender.edits import random_scene as scene
 from tests.blender.edits import random_values as draw
-from tests.blender.edits.random_draws import add_setters, edit
+from tests.blender.edits.random_draws import Lookup, add_setters, edit
 from tests.blender.edits.random_scene import EDITABLE_BONES, OF_BONE, OF_RIG, enter, leave_modes
 from tests.blender.setups import rigs
 from tests.helpers import make_rng
@@ -20,6 +20,7 @@ EDITABLE_BONE = {**EDITABLE_BONES, "bone": OF_BONE["bone"]}
 
 add_setters(
     OF_BONE,
+    move_bone=("location", Lookup(lambda number, _: 0.2 * scene.angles(number), draw.SEED)),
     scale_bone=("scale", draw.SCALE),
     set_rotation_mode=("rotation_mode", draw.sampled(rigs.ROTATION_MODES)),
     set_ik_stretch=("ik_stretch", draw.sampled((0.0, 0.1, 1.0))),
@@ -48,11 +49,6 @@ def turn_bone(bone, turn):
         bone.rotation_axis_angle = (angle, *axis)
     else:
         bone.rotation_euler = scene.angles(turn)
-
-
-@edit(OF_BONE, place=draw.SEED)
-def move_bone(bone, place):
-    bone.location = 0.2 * scene.angles(place)
 
 
 @edit(OF_RIG)
