@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from tests.blender.setups import rigs, scaled_rigs
+from tests.blender.setups import rigs, scaled_rigs, ties
 from tests.blender.setups.selecting import press, select_bones
 from tests.helpers import Array, make_rng
 
@@ -88,6 +88,14 @@ class Limb:
         rigs.updated()
         return chain
 
+    def add(self, direction: str, **settings: object) -> None:
+        """Add what a conversion in this direction converts: a constraint or a chain."""
+        (self.constrain if direction == "TO_CHAINS" else self.add_chain)(**settings)
+
+    def convert(self, direction: str) -> None:
+        select_bones(self.ob, [self.bones[-1]])
+        press(convert, direction=direction)
+
     def joints(self, depsgraph: bpy.types.Depsgraph | None = None) -> Array:
         """Return the evaluated joints, world space, shape (n + 1, 3)."""
         return scaled_rigs.joints(self.ob, self.bones, depsgraph)
@@ -104,11 +112,8 @@ def constrain(
     pole: bpy.types.Object | None = None,
     **settings: object,
 ) -> bpy.types.KinematicConstraint:
-    constraint = ob.pose.bones[bone].constraints.new("IK")
-    constraint.target, constraint.pole_target = target, pole
-    for name, value in settings.items():
-        setattr(constraint, name, value)
-    return constraint
+    settings = {"target": target, "pole_target": pole, **settings}
+    return ties.constrain(ob.pose.bones[bone], "IK", **settings)
 
 
 def ik_constraints(ob: bpy.types.Object) -> list[bpy.types.KinematicConstraint]:

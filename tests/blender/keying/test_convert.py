@@ -12,7 +12,6 @@ from tests.blender.keying.converted_rigs import (
     Limb,
     assert_played,
     constrain,
-    convert,
     ik_constraints,
     played,
     roll_across,
@@ -22,7 +21,6 @@ from tests.blender.keying.converted_rigs import (
     two_limbs,
 )
 from tests.blender.setups import rigs, scaled_rigs
-from tests.blender.setups.selecting import press, select_bones
 from tests.helpers import make_rng
 
 SEEDS = range(2)
@@ -75,14 +73,10 @@ def test_long_chains_keep_their_tip_and_tell_how_far_their_joints_are_apart(
     count, use_pole, direction, capfd
 ):
     limb = Limb(3, count, use_pole=use_pole)
-    if direction == "TO_CHAINS":
-        limb.constrain(name="Tail")
-    else:
-        limb.add_chain(name="Tail")
+    limb.add(direction, name="Tail")
     before = limb.joints()
     capfd.readouterr()
-    select_bones(limb.ob, [limb.bones[-1]])
-    press(convert, direction=direction)
+    limb.convert(direction)
     text = capfd.readouterr().out
     gaps = np.linalg.norm(limb.joints() - before, axis=1)
     assert gaps[-1] <= CLOSE * limb.length

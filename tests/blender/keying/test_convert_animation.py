@@ -251,11 +251,8 @@ def test_actions_that_the_armature_does_not_use_are_told_and_converted_from_mute
 ):
     limb = Limb(3)
     paths = ['pose.bones["Bone.1"].constraints["Arm"].influence', f"{CHAIN}.influence"]
-    if direction == "TO_CHAINS":
-        limb.constrain(name="Arm")
-    else:
-        limb.add_chain(name="Arm")
-        paths.reverse()
+    paths = paths if direction == "TO_CHAINS" else paths[::-1]
+    limb.add(direction, name="Arm")
     rigs.key(limb.ob, paths[0], {1: 1.0, 20: 0.5})
     data = limb.ob.animation_data
     walk, run = data.action.copy(), data.action.copy()
@@ -265,8 +262,7 @@ def test_actions_that_the_armature_does_not_use_are_told_and_converted_from_mute
         track = data.nla_tracks.new()
         track.mute = True
         track.strips.new("Walk", 100, walk)
-    select_bones(limb.ob, [limb.bones[-1]])
-    press(convert, direction=direction)
+    limb.convert(direction)
     text = (
         "Warning: Actions that the armature does not use were not converted: 'Walk'. Undo this, add"
         " them to muted NLA tracks, and convert again."
@@ -298,17 +294,13 @@ def make_moving(frames=(1, 10, 24, 40)) -> Limb:
 @pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
 def test_the_worst_difference_of_all_keyed_frames_is_told_last_with_its_frame(direction, capfd):
     limb, frames = make_moving(), (1, 10, 24, 40)
-    if direction == "TO_CHAINS":
-        limb.constrain(name="Tail")
-    else:
-        limb.add_chain(name="Tail")
-    before = [limb.joints(rigs.go_to(frame)) for frame in frames]
+    limb.add(direction, name="Tail")
+    before = played(limb, frames)
     rigs.go_to(1)
-    select_bones(limb.ob, [limb.bones[-1]])
     capfd.readouterr()
-    press(convert, direction=direction)
+    limb.convert(direction)
     lines = [line for line in capfd.readouterr().out.splitlines() if ": " in line]
-    after = [limb.joints(rigs.go_to(frame)) for frame in frames]
+    after = played(limb, frames)
     gaps = np.linalg.norm(np.subtract(after, before), axis=2).max(axis=1)
     assert gaps.argmax() != 0
     assert gaps.max() > 2.0 * gaps[0]
@@ -356,9 +348,8 @@ def visited_frames(limb: Limb) -> list[float]:
         frames.append(scene.frame_current_final)
 
     rigs.go_to(1)
-    select_bones(limb.ob, [limb.bones[-1]])
     bpy.app.handlers.frame_change_pre.append(note)
-    press(convert)
+    limb.convert("TO_CHAINS")
     bpy.app.handlers.frame_change_pre.remove(note)
     if not frames:
         return frames
@@ -393,10 +384,7 @@ def test_of_very_many_keys_no_more_frames_are_visited_than_a_bake_takes(monkeypa
 @pytest.mark.parametrize("direction", ["TO_CHAINS", "TO_CONSTRAINTS"])
 def test_frame_and_pose_are_as_before_also_what_was_moved_and_not_keyed(direction):
     limb = make_moving()
-    if direction == "TO_CHAINS":
-        limb.constrain()
-    else:
-        limb.add_chain()
+    limb.add(direction)
     limb.pole = rigs.make_empty("Beside")
     root = limb.ob.pose.bones["Root.0"]
     rigs.key(limb.ob, 'pose.bones["Root.0"].location', {1: (0, 0, 0), 40: (0, 0.2, 0)})
@@ -410,8 +398,7 @@ def test_frame_and_pose_are_as_before_also_what_was_moved_and_not_keyed(directio
     limb.ob["dial"], limb.ob.show_in_front = 7.0, True
     rigs.change(limb.pole, rotation_mode="YXZ")
     tip, place = rigs.tail(limb.ob, limb.bones[-1]), tuple(limb.target.location)
-    select_bones(limb.ob, [limb.bones[-1]])
-    press(convert, direction=direction)
+    limb.convert(direction)
     scene = bpy.context.scene
     assert (scene.frame_current, scene.frame_subframe) == (17, 0.25)
     assert tuple(limb.target.location) == place

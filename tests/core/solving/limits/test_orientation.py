@@ -33,12 +33,16 @@ def posed(rig, rng, share=0.5):
     return rig.points(rotations)[-1], quaternion(rig.frames(rotations)[-1])
 
 
+def draw_goals(rig, rng, count, share=0.5):
+    """Return targets (count, 3) and tip rotations wxyz (count, 4) of random poses."""
+    drawn = [posed(rig, rng, share) for _ in range(count)]
+    return [np.array(column) for column in zip(*drawn, strict=True)]
+
+
 @every_solver
 def test_position_and_rotation_of_a_pose_within_limits_are_both_met(solver):
     rig, rng = make_rig([(K.BALL, ((-70, 70),) * 3)] * 5), make_rng(71)
-    met = 0
-    drawn = [posed(rig, rng) for _ in range(40)]
-    targets, turns = (np.array(column) for column in zip(*drawn, strict=True))
+    met, (targets, turns) = 0, draw_goals(rig, rng, 40)
     options = SolveOptions(solver, tolerance=1e-4)
     solutions = solve_batch(rig.chains(40), Goals(targets, tip_rotation_wxyz=turns), options)
     for solution, goal_rotation in zip(solutions, turns, strict=True):
@@ -56,8 +60,7 @@ def test_arms_of_hinges_meet_position_and_rotation_of_nearly_all_their_poses(sol
     full = ((-170, 170),)
     kinds = [(K[f"HINGE_{axis}"], full) for axis in axes]
     rig, rng = make_rig(kinds, (0.4, 0.8, 0.3, 0.7, 0.2, 0.2, 0.15)[: len(axes)]), make_rng(78)
-    drawn = [posed(rig, rng, 0.9) for _ in range(40)]
-    targets, turns = (np.array(column) for column in zip(*drawn, strict=True))
+    targets, turns = draw_goals(rig, rng, 40, 0.9)
     goals = Goals(targets, tip_rotation_wxyz=turns)
     solutions = solve_batch(rig.chains(40), goals, rig.options(solver))
     assert worst_violation(rig, solutions) <= 1e-6
@@ -69,8 +72,7 @@ def test_arms_of_hinges_meet_position_and_rotation_of_nearly_all_their_poses(sol
 def test_a_tip_turns_as_far_as_limits_let_it_where_its_head_has_a_target(solver):
     """Steps without curvature leave a mean gap of 0.24 to 0.25 radians."""
     rig, rng = make_rig([(K.BALL, ((-35, 35),) * 3)] * 3), make_rng(79)
-    drawn = [posed(rig, rng, 0.8) for _ in range(40)]
-    targets, turns = (np.array(column) for column in zip(*drawn, strict=True))
+    targets, turns = draw_goals(rig, rng, 40, 0.8)
     turns = turns + 0.15 * rng.normal(size=turns.shape)
     turns /= np.linalg.norm(turns, axis=1, keepdims=True)
     goals = Goals(targets, tip_rotation_wxyz=turns)
