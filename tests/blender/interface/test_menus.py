@@ -22,12 +22,6 @@ from tests.blender.setups.selecting import press, select_bones, select_objects
 CALLED_BY_BLENDER = {"pose.chain_ik_preset_add", "pose.chain_ik_preset_apply"}
 
 
-def list_operators() -> set[str]:
-    operators = {f"pose.{name}" for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")}
-    assert len(operators) > 15
-    return operators
-
-
 def draw_with(draw_function: object) -> list:
     layout = ui.RecordingLayout()
     draw_function(ui.FakePanel(bpy.types.Menu, layout), bpy.context)
@@ -74,7 +68,9 @@ def test_every_operator_can_be_reached_from_panels_and_menus():
     assert bpy.ops.pose.chain_ik_compare() == {"FINISHED"}
     drawn = ui.draw() + ui.draw_cells(0) + draw_pose_menu()
     drawn += draw_with(bpy.types.VIEW3D_MT_chain_ik_pie.draw)
-    assert ui.names(drawn, "operator") == list_operators() - CALLED_BY_BLENDER - GIZMO_OPERATORS
+    operators = {f"pose.{name}" for name in dir(bpy.ops.pose) if name.startswith("chain_ik_")}
+    assert len(operators) > 15
+    assert ui.names(drawn, "operator") == operators - CALLED_BY_BLENDER - GIZMO_OPERATORS
     assert "CHAINIK_PT_presets" in ui.names(drawn, "popover")
     presets = bpy.types.CHAINIK_PT_presets
     assert {presets.preset_add_operator, presets.preset_operator} == CALLED_BY_BLENDER

@@ -128,8 +128,10 @@ def test_only_the_selected_bones_get_their_applied_pose_and_the_others_their_sto
     assert_gives_back(ob, free | at_rest(ob, ["Bone.1"]))
 
 
-def make_held_at_rest() -> dict[str, tuple[float, ...]]:
-    """Make a posed rig whose chain holds its bones exactly at rest; return the pose by hand."""
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_bones_moved_in_edit_mode_keep_their_stored_pose_also_if_the_chain_holds_them_at_rest(
+    is_undone,
+):
     ob = rigs.make_rig([(0, 0, 0), (0, 0, 1), (0, 0, 2), (0, 0, 3)])
     place = rigs.tail(ob, "Bone.2", rigs.updated())
     rigs.turn_bones(ob, angle=0.8)
@@ -137,14 +139,6 @@ def make_held_at_rest() -> dict[str, tuple[float, ...]]:
     rigs.follow(ob, "Bone.2", place, chain_count=3, start_from="REST")
     rigs.updated()
     assert rigs.rotations(ob) == at_rest(ob) != free
-    return free
-
-
-@pytest.mark.parametrize("is_undone", [False, True])
-def test_bones_moved_in_edit_mode_keep_their_stored_pose_also_if_the_chain_holds_them_at_rest(
-    is_undone,
-):
-    free = make_held_at_rest()
     rigs.enter(rig(), "POSE")
     bpy.ops.ed.undo_push(message="Made")
     rigs.enter(rig(), "EDIT")

@@ -10,14 +10,6 @@ PLACES = {1: (0.9, 0.3, 1.2), 9: (-0.8, 0.7, 1.4), 20: (0.4, -0.9, 0.9)}
 FRAMES = (1, 5, 9, 14, 20, 9, 1)
 
 
-def make_leader(name: str = "Leader") -> bpy.types.Object:
-    """Make an arm whose target has keys."""
-    leader = rigs.make_rig(name=name)
-    target, _ = rigs.follow(leader, "Bone.1", PLACES[1], empty=f"{name} Target", chain_count=2)
-    rigs.key(target, "location", PLACES)
-    return leader
-
-
 def drive(
     owner: bpy.types.bpy_struct, path: str, source: bpy.types.ID, data_path: str, index: int = -1
 ) -> bpy.types.FCurve:
@@ -134,7 +126,9 @@ def test_a_chain_reaches_a_target_that_another_chain_deforms_or_drives_in_the_sa
     follower = rigs.make_rig(name="Follower")
     # In the reach of the follower, also where the leader's tip carries it.
     rider, _ = rigs.follow(follower, "Bone.1", (0.2, 0.1, -0.7), empty="Rider", chain_count=2)
-    leader = make_leader()
+    leader = rigs.make_rig(name="Leader")
+    leader_target, _ = rigs.follow(leader, "Bone.1", PLACES[1], empty="Lead", chain_count=2)
+    rigs.key(leader_target, "location", PLACES)
     ride(rider, leader)
     poses: dict[int, list[object]] = {}
     for frame in FRAMES:
@@ -142,7 +136,7 @@ def test_a_chain_reaches_a_target_that_another_chain_deforms_or_drives_in_the_sa
         poses.setdefault(frame, []).append(rigs.pose(follower))
     assert all(np.ptp(same, axis=0).max() < 1e-5 for same in poses.values())
     assert np.ptp([same[0] for same in poses.values()], axis=0).max() > 0.05
-    rigs.change(bpy.data.objects["Leader Target"], location=(0.2, 0.8, 1.3))
+    rigs.change(leader_target, location=(0.2, 0.8, 1.3))
     rigs.assert_reaches(follower, "Bone.1", rider, rigs.updated())
 
 

@@ -52,28 +52,6 @@ def random_forces(rng, chains, count):
     )
 
 
-def random_starts(rig, chains, rng):
-    """Return copies of the rig with random start poses inside the ranges."""
-    return rig.with_starts(np.array([rig.random_pose(rng, 0.9) for _ in range(chains)]))
-
-
-def assert_never_diverges(rig, chains, rng):
-    starts = random_starts(rig, chains, rng)
-    points = starts.joint_positions
-    forces = random_forces(rng, chains, len(rig.kinds))
-    targets = unit(rng.normal(size=(chains, 3))) * rig.length * rng.uniform(0, 1.3, (chains, 1))
-    options = core.SolveOptions(solver=core.Solver.FORCE, tolerance=1e-5 * rig.length)
-    solutions = core.solve_batch(replace(starts, forces=forces), core.Goals(targets), options)
-    assert np.isfinite(solutions.joint_positions).all()
-    assert np.isfinite(solutions.local_rotations_wxyz).all()
-    before = np.linalg.norm(points[:, -1] - targets, axis=1)
-    assert (solutions.residual <= before + options.tolerance + ROUNDING).all()
-    lengths = np.linalg.norm(np.diff(solutions.joint_positions, axis=1), axis=2)
-    np.testing.assert_allclose(lengths, np.linalg.norm(np.diff(points, axis=1), axis=2), 1e-9)
-    worst = max(rig.violations(pose).max() for pose in solutions.local_rotations_wxyz)
-    assert worst <= MAX_VIOLATION
-
-
 # A usual run has few chains; `scripts/test.py --only core-3.11 -- -m exhaustive` has ten thousand
 # and takes ten minutes.
 CHAINS, MANY_CHAINS = 6, 200
@@ -89,7 +67,20 @@ CASES = [
 def test_no_random_chain_diverges(seed, chains):
     rng = make_rng(seed)
     rig = random_rig(rng, int(rng.integers(1, 9)))
-    assert_never_diverges(rig, chains, rng)
+    starts = rig.with_starts(np.array([rig.random_pose(rng, 0.9) for _ in range(chains)]))
+    points = starts.joint_positions
+    forces = random_forces(rng, chains, len(rig.kinds))
+    targets = unit(rng.normal(size=(chains, 3))) * rig.length * rng.uniform(0, 1.3, (chains, 1))
+    options = core.SolveOptions(solver=core.Solver.FORCE, tolerance=1e-5 * rig.length)
+    solutions = core.solve_batch(replace(starts, forces=forces), core.Goals(targets), options)
+    assert np.isfinite(solutions.joint_positions).all()
+    assert np.isfinite(solutions.local_rotations_wxyz).all()
+    before = np.linalg.norm(points[:, -1] - targets, axis=1)
+    assert (solutions.residual <= before + options.tolerance + ROUNDING).all()
+    lengths = np.linalg.norm(np.diff(solutions.joint_positions, axis=1), axis=2)
+    np.testing.assert_allclose(lengths, np.linalg.norm(np.diff(points, axis=1), axis=2), 1e-9)
+    worst = max(rig.violations(pose).max() for pose in solutions.local_rotations_wxyz)
+    assert worst <= MAX_VIOLATION
 
 
 def test_a_chain_of_fixed_joints_stays_and_says_what_holds_it_back():

@@ -191,11 +191,6 @@ def test_many_impossible_goals_give_numbers_and_keep_limits() -> None:
             assert worst < 1e-7
 
 
-def random_targets(rig: TreeRig, rng: np.random.Generator, share: float) -> np.ndarray:
-    """Return targets (E, 3) at random offsets, a share of the length, from a pose's effectors."""
-    return rig.targets(rng) + share * rig.length * rng.normal(size=rig.tips.shape)
-
-
 def free_tree(heads: np.ndarray, tips: np.ndarray, rig: TreeRig) -> Chain:
     """Return a tree without limits with these heads and tips."""
     return tree_of(rig.parents, heads, rig.effector_bones, tips)
@@ -214,7 +209,7 @@ def test_a_free_tree_moves_with_its_space(name: str, scale: float, share: float)
     rig = TREES[name]().freed()
     rng = np.random.default_rng(11)
     for _ in range(2):
-        targets = random_targets(rig, rng, share)
+        targets = rig.targets(rng) + share * rig.length * rng.normal(size=rig.tips.shape)
         frame, shift = scale * random_frame(rng), abs(scale) * rng.normal(size=3)
         plain = solve(free_tree(rig.heads, rig.tips, rig), Goal(targets), options_for(rig))
         moved = solve(
