@@ -46,10 +46,7 @@ def compare_all(ob: bpy.types.Object) -> dict[str, bpy.types.PropertyGroup]:
     return results
 
 
-Steps = Generator[int, None, Any]
-
-
-def in_steps(chain: bpy.types.PropertyGroup) -> Steps:
+def in_steps(chain: bpy.types.PropertyGroup) -> Generator[int, None, Any]:
     """Return the steps of a comparison, which a window carries out one by one."""
     select_objects(active=chain.id_data)
     return compare_solvers(mark_of(chain), bpy.context.evaluated_depsgraph_get)

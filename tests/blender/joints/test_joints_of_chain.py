@@ -24,7 +24,6 @@ BENT_LIMB = (
     (0.0, -np.sin(np.radians(40)), 1 + np.cos(np.radians(40))),
 )
 """A rest pose whose second bone points 40 degrees away from the first."""
-SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 # Ranges in degrees: beside and around zero, narrow and wide, and across half a turn.
 RANGES = ((10, 90), (-90, -10), (60, 150), (-150, -60), (-35, 70), (100, 260), (-250, -110))
 
@@ -49,7 +48,7 @@ def assert_within(angle: float, least: float, greatest: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", rigs.SOLVERS)
 @pytest.mark.parametrize("axis", ["x", "z"])
 @pytest.mark.parametrize("limits", RANGES)
 def test_a_hinge_keeps_to_its_range_and_reaches_all_that_it_allows(limits, axis, solver):

@@ -186,7 +186,6 @@ def find_reachable_point(ob, bones, limb, rng):
     return point
 
 
-FIVE = ((K.BALL, ((-57, 57),) * 3),) * 5
 SCALES = ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (0.5, 2.0, 1.0))
 
 
@@ -200,7 +199,7 @@ SCALES = ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (0.5, 2.0, 1.0))
 def test_a_limited_limb_arrives_also_where_bones_do_not_inherit_rotation(
     limb, unturned, solver, has_pole
 ):
-    limits = {**LIMBS, "five": FIVE}[limb]
+    limits = {**LIMBS, "five": ((K.BALL, ((-57, 57),) * 3),) * 5}[limb]
     ob, bones = make_limb(limits)
     scaled_rigs.set_bones(ob, [bones[i] for i in unturned], use_inherit_rotation=False)
     if not unturned:

@@ -27,8 +27,6 @@ from tests.helpers import make_rng
 
 pytestmark = pytest.mark.slow
 
-INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
-
 
 @pytest.mark.parametrize("solver", ["FABRIK", "CCD", "NEWTON"])
 @pytest.mark.parametrize(("slide", "end"), [(INSIDE, INSIDE), (BEYOND, HIGH), (SHORT, LOW)])
@@ -50,13 +48,13 @@ def test_an_arm_slides_as_far_as_its_target_requires_and_stops_exactly_at_either
     assert "Held back by the limits of Bone.2 slide" in chain.status
 
 
-@pytest.mark.parametrize("inherited", INHERITED)
+@pytest.mark.parametrize("inherited", rigs.INHERITED)
 @pytest.mark.parametrize("is_local", [True, False])
 @pytest.mark.parametrize("turns_along", [True, False])
 def test_what_is_written_gives_the_solved_pose_whatever_bones_inherit(
     inherited, is_local, turns_along
 ):
-    rng = make_rng(INHERITED.index(inherited))
+    rng = make_rng(rigs.INHERITED.index(inherited))
     ob, names = scaled_rigs.random_rig(rng, 3)
     scaled_rigs.set_bones(
         ob,

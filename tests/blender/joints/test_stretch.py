@@ -12,8 +12,6 @@ from tests.helpers import assert_positions_close, make_rng
 
 pytestmark = pytest.mark.slow
 
-SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
-INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
 # Relative errors of lengths where limited bones shear each other; see docs/behaviour.md.
 LENGTH_ERRORS = {"FULL": 0.01, "NONE": 2e-5}
 DIRECTION = np.array([0.36, 0.48, 0.8])
@@ -49,7 +47,7 @@ def assert_lands(ob, chain, target, scale=1.0):
     assert chain.residual <= REACHED * scale
 
 
-@pytest.mark.parametrize("inherited", INHERITED)
+@pytest.mark.parametrize("inherited", rigs.INHERITED)
 @pytest.mark.parametrize("is_mirrored", [False, True])
 def test_the_effector_lands_on_the_target_whatever_bones_inherit(inherited, is_mirrored):
     ob, target, chain = make_stretchy(inherited=inherited, use_keep_volume=is_mirrored)
@@ -63,7 +61,7 @@ def test_the_effector_lands_on_the_target_whatever_bones_inherit(inherited, is_m
         np.testing.assert_allclose(lengths(ob), share, rtol=2e-5)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", rigs.SOLVERS)
 @pytest.mark.parametrize(("has_pole", "scale"), [(False, 0.01), (True, 1.0), (False, 100.0)])
 def test_every_solver_stretches_with_a_soft_distance_or_stops_where_that_says(
     solver, has_pole, scale

@@ -229,9 +229,6 @@ def test_keys_that_wait_for_a_new_chain_are_reported_and_not_deleted(capfd):
     assert "of a removed chain" in capfd.readouterr().out
 
 
-NODE = 'nodes["Exposure"].inputs[1].default_value'
-
-
 def make_node_tree() -> bpy.types.ID:
     """Return the node tree of the compositor; before Blender 5.0 no list of data contains it."""
     scene = bpy.context.scene
@@ -257,7 +254,9 @@ def test_drivers_follow_on_both_ends_and_those_of_the_removed_chain_go():
     read_by(reader, "location", ob, "chain_ik.chains[2].weight", 0)
     of_other = read_by(reader, "location", other, "chain_ik.chains[1].influence", 1)
     tree = make_node_tree()
-    of_node = read_by(tree, NODE, ob, "chain_ik.chains[1].influence")
+    of_node = read_by(
+        tree, 'nodes["Exposure"].inputs[1].default_value', ob, "chain_ik.chains[1].influence"
+    )
     activate(ob, 0)
     press(remove)
     assert played(ob) == {"Right": 1.0, "Tail": 0.25}

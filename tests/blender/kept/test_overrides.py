@@ -21,7 +21,6 @@ remove = bpy.ops.pose.chain_ik_remove
 add = partial(bpy.ops.pose.chain_ik_add, control="EMPTY")
 joint_remove = bpy.ops.pose.chain_ik_joint_remove
 joint_add = bpy.ops.pose.chain_ik_joint_add
-joints_copy = bpy.ops.pose.chain_ik_joints_copy
 
 LIMBS = ("Left", "Right", "Tail")
 
@@ -99,7 +98,7 @@ def test_joints_of_the_library_are_not_removed_or_replaced_and_nothing_changes(l
                 f"The joint of bone 'Left.{index}' comes from a library and cannot be removed here:"
                 " change it instead."
             )
-            assert refusal(joints_copy) == (
+            assert refusal(bpy.ops.pose.chain_ik_joints_copy) == (
                 "Joints of this chain come from a library and cannot be replaced here: change them"
                 " one by one instead."
             )

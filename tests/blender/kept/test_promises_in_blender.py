@@ -10,12 +10,10 @@ from tests.helpers import angles_between, make_rng
 # Thousands of solves are too slow for the quick tests.
 pytestmark = pytest.mark.slow
 
-SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
 # Each rotation mode with one solver, each solver with two modes.
 solver_and_mode = pytest.mark.parametrize(
-    ("solver", "mode"), list(zip(SOLVERS * 2, rigs.ROTATION_MODES, strict=True))
+    ("solver", "mode"), list(zip(rigs.SOLVERS * 2, rigs.ROTATION_MODES, strict=True))
 )
 
 
@@ -78,7 +76,7 @@ def turns_of(ob, bones):
     return np.array([ob.pose.bones[bone].matrix_basis.to_quaternion() for bone in bones])
 
 
-@every_solver
+@pytest.mark.parametrize("solver", rigs.SOLVERS)
 @pytest.mark.parametrize("start", ["KEYED", "CURRENT"])
 def test_nothing_moves_again_from_any_start_and_the_path_of_the_target_does_not_count(
     solver, start

@@ -9,7 +9,6 @@ from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press, select_objects
 
 NEAR_PLACE, FAR_PLACE = (0.6, 0.5, 1.2), (-0.7, 0.4, 0.8)
-MODES = ("QUATERNION", "XZY", "AXIS_ANGLE")
 
 
 def make_posed_arm(mode: str = "QUATERNION", **settings: object):
@@ -114,7 +113,7 @@ def test_unmuting_takes_a_chain_up_again_and_a_pose_made_while_muted_is_the_one_
     assert rigs.rotations(ob) == solved != free
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["QUATERNION", "XZY", "AXIS_ANGLE"])
 def test_a_rotation_mode_changed_while_live_gets_the_same_pose_back(mode):
     ob, _target, _free = make_posed_arm(mode)
     twin = rigs.make_rig(name="Twin", modes=mode)

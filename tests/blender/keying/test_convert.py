@@ -23,11 +23,10 @@ from tests.blender.keying.converted_rigs import (
 from tests.blender.setups import rigs, scaled_rigs
 from tests.helpers import make_rng
 
-SEEDS = range(2)
 OTHER_BENDS = "the tip is the same, but the bends differ"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", ["constraint", "knee", "chain", "flipped chain"])
 def test_every_joint_of_two_bones_stays_where_it_is_wherever_the_target_is(seed, kind):
     limb = Limb(seed)

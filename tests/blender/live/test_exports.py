@@ -21,7 +21,6 @@ EXPORTS = {
 OBJ = {"export_animation": True, "start_frame": FRAMES[0], "end_frame": FRAMES[1]}
 LEAVING = {**EXPORTS, "obj": ("obj", {**OBJ, "export_eval_mode": "DAG_EVAL_RENDER"})}
 IMPORTS = {"alembic": {"as_background_job": False}, "usd": {}}
-MODES = ("RENDER", "VIEWPORT")
 
 
 def export(what: str, folder: Path, **settings: object) -> str:
@@ -88,7 +87,7 @@ def places_by_frame(subframes: tuple[float, ...] = ()) -> dict[float, Array]:
     return {time: places(rigs.go_to(time)) for time in times}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["RENDER", "VIEWPORT"])
 @pytest.mark.parametrize("what", EXPORTS)
 def test_exports_hold_chains_and_all_other_animation_of_rigs_and_scene(what, mode, tmp_path):
     make_shot()

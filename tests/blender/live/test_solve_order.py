@@ -117,11 +117,10 @@ def ride_by_a_property_of_the_scene(rider: bpy.types.Object, leader: bpy.types.O
     drive(rider, "location", scene, '["value"]', 0)
 
 
-RIDES = [value for name, value in sorted(globals().items()) if name.startswith("ride_")]
-
-
 @pytest.mark.every_case
-@pytest.mark.parametrize("ride", RIDES)
+@pytest.mark.parametrize(
+    "ride", [value for name, value in sorted(globals().items()) if name.startswith("ride_")]
+)
 def test_a_chain_reaches_a_target_that_another_chain_deforms_or_drives_in_the_same_update(ride):
     follower = rigs.make_rig(name="Follower")
     # In the reach of the follower, also where the leader's tip carries it.

@@ -10,7 +10,6 @@ from tests.blender.setups.selecting import deselect_bones, press, refusal, selec
 
 switch = bpy.ops.pose.chain_ik_switch
 snap = bpy.ops.pose.chain_ik_snap_target
-apply = bpy.ops.pose.chain_ik_apply
 
 SIDES = {"L": [1, 1, 1], "R": [-1, 1, 1]}
 CONTROLS = ("Chest", "Hand.L", "Hand.R")
@@ -259,7 +258,7 @@ def test_several_chains_are_applied_and_their_targets_snapped_frame_by_frame():
     ob.pose.bones["Chest"].location.x = 0.3
     mute(ob, "Arm.R")
     posed = tails(ob)
-    press(apply, use_keys=True)
+    press(bpy.ops.pose.chain_ik_apply, use_keys=True)
     rotations = {path: keys for (path, _), keys in rigs.keys_of(ob).items() if "rotation" in path}
     assert rotations
     assert all([frame for frame, _ in keys] == [1] for keys in rotations.values())

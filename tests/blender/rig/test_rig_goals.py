@@ -13,9 +13,8 @@ from tests.blender.setups.scaled_rigs import axes_of_bone, axes_of_object, turne
 from tests.helpers import make_rng
 
 MAX_MISS = 1e-6
-SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 
-every_solver = pytest.mark.parametrize("solver", SOLVERS)
+every_solver = pytest.mark.parametrize("solver", rigs.SOLVERS)
 
 
 def chain_to(ob, bones, target, **settings):
@@ -103,7 +102,7 @@ def make_limb(aside=0.0, others=0, *, is_connected=True, tip=FORE, **settings):
 
 
 @pytest.mark.parametrize("tip", [FORE, HAND])
-@pytest.mark.parametrize("solver", [*SOLVERS, "FORCE"])
+@pytest.mark.parametrize("solver", [*rigs.SOLVERS, "FORCE"])
 def test_the_hand_is_turned_as_the_target_also_where_it_is_the_tip_of_three_bones(solver, tip):
     """The hand begins at the tail of the forearm, and need not be connected."""
     count = 2 if tip == FORE else 3
@@ -128,7 +127,7 @@ def test_the_hand_belongs_to_the_stored_pose_and_to_influence(influence):
     assert rigs.rotations(ob) == before
 
 
-@pytest.mark.parametrize("solver", [*SOLVERS, "FORCE"])
+@pytest.mark.parametrize("solver", [*rigs.SOLVERS, "FORCE"])
 @pytest.mark.parametrize(("aside", "others"), [(0.1, 0), (0.0, 1)])
 def test_two_bones_without_one_hand_reach_and_say_that_none_is_turned(solver, aside, others):
     ob, chain, target = make_limb(aside, others, solver=solver)

@@ -19,8 +19,6 @@ from tests.helpers import make_rng
 pytestmark = pytest.mark.slow
 
 MAX_MISS, MAX_SCALED_MISS = 1e-6, 1e-5
-SCALES = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
-SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
 Change = Callable[[bpy.types.Object, list[str], np.random.Generator], object]
 
 
@@ -57,7 +55,7 @@ def inherited(scale: str, *, turns: bool) -> Change:
 
 def inherited_at_random(ob, _bones, rng):
     for bone in ob.data.bones:
-        bone.inherit_scale = rng.choice(SCALES)
+        bone.inherit_scale = rng.choice(rigs.INHERITED)
         bone.use_inherit_rotation = rng.random() < 0.5
     scaled_rigs.turn(ob, ob.pose.bones.keys(), rng, 0.4)
 
@@ -108,8 +106,8 @@ BONES: dict[str, Change] = {
     "located": located(is_local=True),
     "located in parents": located(is_local=False),
     "inherited by each": inherited_at_random,
-    **{f"turns with {scale}": inherited(scale, turns=True) for scale in SCALES},
-    **{f"stays with {scale}": inherited(scale, turns=False) for scale in SCALES},
+    **{f"turns with {scale}": inherited(scale, turns=True) for scale in rigs.INHERITED},
+    **{f"stays with {scale}": inherited(scale, turns=False) for scale in rigs.INHERITED},
 }
 SCALED: dict[str, Change] = {
     "uneven": object_scaled(0.5, 2.0, 1.3),
@@ -137,13 +135,13 @@ SCALED: dict[str, Change] = {
     "everywhere": all_scaled,
 }
 # Every case with one of the solvers, in turn.
-CASES = [(name, SOLVERS[i % 4]) for i, name in enumerate((*BONES, *SCALED))]
+CASES = [(name, rigs.SOLVERS[i % 4]) for i, name in enumerate((*BONES, *SCALED))]
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("name", "solver"), CASES)
 def test_target_is_reached_with_any_bones_and_scales(name, solver):
-    rng, count = make_rng(SOLVERS.index(solver)), 2 if solver == "TWO_BONE" else 4
+    rng, count = make_rng(rigs.SOLVERS.index(solver)), 2 if solver == "TWO_BONE" else 4
     ob, bones = scaled_rigs.random_rig(rng, count, spread=rng.choice((0.0, 0.5)))
     (BONES | SCALED)[name](ob, bones, rng)
     angle = 0.5 if name == "everywhere" else 0.7

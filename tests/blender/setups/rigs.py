@@ -10,6 +10,9 @@ from mathutils import Vector
 from tests.helpers import Array, assert_positions_close, make_rng
 
 ROTATION_MODES = ("QUATERNION", "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "AXIS_ANGLE")
+SOLVERS = ("TWO_BONE", "FABRIK", "CCD", "NEWTON")
+INHERITED = ("FULL", "FIX_SHEAR", "ALIGNED", "AVERAGE", "NONE", "NONE_LEGACY")
+"""Ways in which bones inherit scale."""
 ARM = ((0.0, 0.0, 0.0), (0.0, -0.1, 1.0), (0.0, 0.0, 2.0))
 """Joints of two bones, a little bent toward -Y; they reach 2.01 from the origin."""
 

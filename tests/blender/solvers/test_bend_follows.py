@@ -50,14 +50,11 @@ def bend_side(ob: bpy.types.Object) -> np.ndarray:
     return unit(side_of(joints, joints[-1]))
 
 
-SOLVERS = ["TWO_BONE", "FABRIK", "CCD", "NEWTON"]
-
-
 # No limited chain starts from Current: it would keep the roll of earlier poses, as without a pole.
 @pytest.mark.parametrize(
     ("is_limited", "start_from"), [(False, "KEYED"), (False, "CURRENT"), (True, "KEYED")]
 )
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", rigs.SOLVERS)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_limb_and_its_target_that_are_turned_together_keep_their_bend(
     seed, solver, is_limited, start_from

@@ -9,8 +9,6 @@ from blender_ik_addon.core.algebra import rotation
 from blender_ik_addon.rig.posing.easing import JointPose, eased
 from blender_ik_addon.rig.reading.spec import Easing
 
-EASINGS = [Easing(0.2), Easing(0.4, 1.5), Easing(0.0, 2.0), Easing(0.05)]
-every_easing = pytest.mark.parametrize("easing", EASINGS, ids=str)
 # One joint: it turns about any axis, and slides; a slide of 2 counts as one radian.
 AXIS, SIZE = np.array([0.36, 0.48, 0.8]), 2.0
 
@@ -28,7 +26,9 @@ def measure(pose: JointPose) -> tuple[float, float]:
     return float(vector @ AXIS), float(pose.way[0, 0]) / SIZE
 
 
-@every_easing
+@pytest.mark.parametrize(
+    "easing", [Easing(0.2), Easing(0.4, 1.5), Easing(0.0, 2.0), Easing(0.05)], ids=str
+)
 @pytest.mark.parametrize("seconds", [1.0 / 24.0, 0.5, 1.3])
 def test_the_distance_left_shrinks_by_the_law(easing, seconds):
     gap, steps = 2.0, 20_000

@@ -155,7 +155,6 @@ def test_a_root_that_stays_may_be_connected_and_locked():
 
 # How far a bone may lie outside its limits: radians, read back from matrices of float32.
 MAX_VIOLATION = 2e-6
-every_limb = pytest.mark.parametrize("limb", LIMBS)
 
 
 def bend_angles(ob, depsgraph):
@@ -172,7 +171,7 @@ def wander_target(target, steps=10, size=0.5):
 
 
 @every_lead
-@every_limb
+@pytest.mark.parametrize("limb", LIMBS)
 def test_bones_stay_inside_their_limits_while_an_end_is_dragged(limb, lead):
     ob, target = make_tail(LIMBS[limb], follow_lead=lead)
     before = rigs.pose(ob)

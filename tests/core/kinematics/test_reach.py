@@ -171,9 +171,6 @@ def test_residual_is_the_distance_out_of_reach(solver, segments, target):
     assert np.max(error) <= ROUNDING * chain.max_reach
 
 
-single_solver = pytest.mark.parametrize("solver", chains.SOLVERS)
-
-
 def eased(distance, reach, soft):
     """Return the softened distance, by the formula in docs/behaviour.md."""
     start = reach - soft
@@ -230,7 +227,7 @@ def test_the_effector_stops_where_the_formula_says_and_the_residual_agrees(count
         )
 
 
-@single_solver
+@pytest.mark.parametrize("solver", chains.SOLVERS)
 def test_with_a_tip_rotation_the_soft_zone_is_that_of_the_bones_before_the_tip(solver):
     rng = make_rng(80)
     chain = chains.start_chain("arc", 3, rng)
