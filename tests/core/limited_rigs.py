@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -261,6 +262,18 @@ def make_rig(
         sizes[:, None] * (np.array([0.0, 1.0, 0.0]) + shifts),
         np.ones((count, 3)),
     )
+
+
+def rolled_offsets(points: Array, rolls: Sequence[float]) -> Array:
+    """Return the axes of bones in those of the bones before them, shape (n, 3, 3).
+
+    The bones lead from point to point across X, and are rolled by radians about their lengths.
+    """
+    frames = []
+    for along, roll in zip(unit(np.diff(points, axis=0)), rolls, strict=True):
+        x = np.cos(roll) * np.eye(3)[0] - np.sin(roll) * np.cross(np.eye(3)[0], along)
+        frames.append(np.stack((x, along, np.cross(x, along)), axis=1))
+    return np.array([frames[0], *(a.T @ b for a, b in pairwise(frames))])
 
 
 K = core.JointKind

@@ -238,18 +238,6 @@ BUTTONS = """
 """.split()
 
 
-def make_hierarchy(path: Path, *, is_editable: bool) -> bpy.types.Object:
-    """Return the active override of a rig with a chain that follows a bone, in a new file."""
-    ob = rigs.make_rig()
-    rigs.add_bones(ob, (NEAR_PLACE, np.add(NEAR_PLACE, (0, 0, 0.3))), prefix="Control")
-    rigs.add_chain(ob, "Bone.1", ob, subtarget="Control.0", name="Arm")
-    (ob,) = link_saved(path, "objects", "Rig")
-    scene, layer = bpy.context.scene, bpy.context.view_layer
-    ob.override_hierarchy_create(scene, layer, do_fully_editable=is_editable)
-    activate(overridden(), 0)
-    return overridden()
-
-
 def move_control(ob: bpy.types.Object, location: tuple[float, float, float]) -> str:
     """Move the bone that the chain follows; return the status, and check what it says."""
     before = rigs.rotations(ob)["Bone.0"]
@@ -265,7 +253,14 @@ def move_control(ob: bpy.types.Object, location: tuple[float, float, float]) -> 
 def test_an_override_that_blender_protects_is_refused_until_it_is_made_editable(
     tmp_path, is_editable
 ):
-    ob = make_hierarchy(tmp_path / "library.blend", is_editable=is_editable)
+    rig = rigs.make_rig()
+    rigs.add_bones(rig, (NEAR_PLACE, np.add(NEAR_PLACE, (0, 0, 0.3))), prefix="Control")
+    rigs.add_chain(rig, "Bone.1", rig, subtarget="Control.0", name="Arm")
+    (rig,) = link_saved(tmp_path / "library.blend", "objects", "Rig")
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    rig.override_hierarchy_create(scene, layer, do_fully_editable=is_editable)
+    activate(overridden(), 0)
+    ob = overridden()
     assert ob.override_library.is_system_override != is_editable
     status = move_control(ob, (-0.3, 0.2, -0.4))
     if not is_editable:

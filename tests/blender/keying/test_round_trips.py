@@ -37,18 +37,6 @@ def make_tail() -> tuple[bpy.types.Object, str, str]:
     return ob, tip, control
 
 
-def make_live() -> np.ndarray:
-    """Make a tail that follows a keyed target; return the target's places by frame, (f, 3)."""
-    ob, tip, _ = make_tail()
-    target = rigs.make_empty()
-    points = make_rng(LENGTH).normal(size=(len(KEYED), 3))
-    points *= 0.75 * LENGTH / np.linalg.norm(points, axis=1, keepdims=True)
-    rigs.key(target, "location", dict(zip(KEYED, points + np.array(ob.location), strict=True)))
-    rigs.add_chain(ob, tip, target, chain_count=LENGTH)
-    select_objects(active=ob)
-    return np.array([rigs.position(target, rigs.go_to(frame)) for frame in FRAMES])
-
-
 def tips() -> np.ndarray:
     """Return the head of the end bone of the only armature, by frame, shape (f, 3)."""
     (ob,) = (item for item in bpy.data.objects if item.type == "ARMATURE")
@@ -129,7 +117,14 @@ def addons() -> Iterator[None]:
 @pytest.mark.parametrize("what", available(EXPORTS))
 def test_exports_hold_what_chains_do(what, tmp_path):
     exporter, export_settings, importer, import_settings, extension = EXPORTS[what]
-    is_baked, targets = "baked" in what, make_live()
+    ob, tip, _ = make_tail()
+    target, is_baked = rigs.make_empty(), "baked" in what
+    points = make_rng(LENGTH).normal(size=(len(KEYED), 3))
+    points *= 0.75 * LENGTH / np.linalg.norm(points, axis=1, keepdims=True)
+    rigs.key(target, "location", dict(zip(KEYED, points + np.array(ob.location), strict=True)))
+    rigs.add_chain(ob, tip, target, chain_count=LENGTH)
+    select_objects(active=ob)
+    targets = np.array([rigs.position(target, rigs.go_to(frame)) for frame in FRAMES])
     if what == "BVH":
         # The format has no objects: its bones are in armature space.
         bpy.data.objects["Rig"].location = bpy.data.objects["Rig"].rotation_euler = (0, 0, 0)

@@ -1,7 +1,6 @@
 """The bend faces the pole, turned by the pole angle or flipped; derivatives of pole errors."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.kinematics.aims import Aims, Poles
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core import chains
-from tests.core.limited_rigs import RIGS
+from tests.core.limited_rigs import RIGS, rolled_offsets
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
 # The bend is turned to the pole after the last iteration, so its error is rounding; a side is a
@@ -175,17 +174,12 @@ def make_hinged(kind, bends, roll, hint):
     """Return a limb of bones of length one, bent about X; its second bone is rolled."""
     directions = [(0.0, np.cos(bend), -np.sin(bend)) for bend in np.cumsum((0.0, *bends))]
     points = np.concatenate((np.zeros((1, 3)), np.cumsum(directions, axis=0)))
-    frames = []
-    for along, turn in zip(directions, (0.0, roll, *(0.0 for _ in bends[1:])), strict=True):
-        x, z = np.eye(3)[0], np.cross(np.eye(3)[0], along)
-        x = np.cos(turn) * x - np.sin(turn) * z
-        frames.append(np.stack((x, along, np.cross(x, along)), axis=1))
-    offsets = [np.eye(3), *(a.T @ b for a, b in pairwise(frames))]
+    offsets = rolled_offsets(points, (0.0, roll, *(0.0 for _ in bends[1:])))
     low, high = np.full((len(bends) + 1, 3), -np.inf), np.full((len(bends) + 1, 3), np.inf)
     low[1], high[1] = -2.6, 2.6
     kinds = (JointKind.BALL, kind, *(JointKind.BALL for _ in bends[1:]))
     start = np.tile((1.0, 0.0, 0.0, 0.0), (len(kinds), 1))
-    joints = Joints(kinds, np.array(offsets), start, low, high)
+    joints = Joints(kinds, offsets, start, low, high)
     return Chain(points, None if hint is None else np.array(hint), joints=joints)
 
 

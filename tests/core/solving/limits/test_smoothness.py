@@ -18,7 +18,16 @@ from blender_ik_addon.core import (
     solve_batch,
 )
 from tests.core.chains import ITERATIVE, Array, pole_error_degrees, unit
-from tests.core.limited_rigs import RIGS, K, Rig, at_rest, make_rig, poles_beside, quaternion
+from tests.core.limited_rigs import (
+    RIGS,
+    K,
+    Rig,
+    at_rest,
+    make_rig,
+    poles_beside,
+    quaternion,
+    rolled_offsets,
+)
 from tests.helpers import angles_between, make_rng
 
 pytestmark = pytest.mark.slow
@@ -172,18 +181,11 @@ def test_a_leg_out_of_reach_does_not_spin_if_its_knee_turns_off_the_plane_of_its
     With NEWTON the pole was weighed against the distance; sweeps left any twist.
     """
     points = np.array([(0.0, 0.0, 0.0), (0.0, 0.22, 0.0), (0.0, 0.38, 0.21), (0.0, 0.61, 0.27)])
-    frames = []
-    for along, angle in zip(np.diff(points, axis=0), (0, roll, 0), strict=True):
-        y, x = unit(along), np.eye(3)[0]
-        z = np.cross(x, y)
-        turn = np.radians(angle)
-        x = np.cos(turn) * x - np.sin(turn) * z
-        frames.append(np.stack((x, y, np.cross(x, y)), axis=1))
-    offsets = [frames[0], frames[0].T @ frames[1], frames[1].T @ frames[2]]
+    offsets = rolled_offsets(points, np.radians((0, roll, 0)))
     start = np.tile((1.0, 0.0, 0.0, 0.0), (1, 3, 1))
     low, high = np.full((1, 3, 3), -np.inf), np.full((1, 3, 3), np.inf)
     low[0, 1, 0], high[0, 1, 0] = -2.48, 0.32
-    joints = Joints((K.BALL, K.HINGE_X, K.BALL), np.array([offsets]), start, low, high)
+    joints = Joints((K.BALL, K.HINGE_X, K.BALL), offsets[None], start, low, high)
     shares = np.linspace(0.0, 1.0, 41)[:, None]
     targets = (0.1, 0.604, 0.514) + shares * (0.0, 0.071, -0.143)
     poles = (0.013, 0.47, -0.555) + shares * (-0.009, -0.12, -0.083)
@@ -204,13 +206,11 @@ def test_an_arm_does_not_roll_on_its_way_to_full_reach_if_its_elbow_bends_off_it
     Arms turned by up to 85 degrees where the elbow came to its end: what was left of the bend had
     to face the pole, until limits held the target back.
     """
-    bend, turn = np.radians(20.0), np.radians(roll)
+    bend = np.radians(20.0)
     points = np.array(
         [(0, 0, 0), (0, 0.45, 0), (0, 0.45 + 0.42 * np.cos(bend), -0.42 * np.sin(bend))]
     )
-    along = unit(points[2] - points[1])
-    x = np.cos(turn) * np.eye(3)[0] - np.sin(turn) * np.cross(np.eye(3)[0], along)
-    offsets = np.array([[np.eye(3), np.stack((x, along, np.cross(x, along)), axis=1)]])
+    offsets = rolled_offsets(points, np.radians((0, roll)))[None]
     low, high = np.full((1, 2, 3), -np.inf), np.full((1, 2, 3), np.inf)
     low[0, 1, 0], high[0, 1, 0] = -2.6, bend
     start = np.tile((1.0, 0.0, 0.0, 0.0), (1, 2, 1))
