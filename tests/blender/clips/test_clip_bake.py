@@ -130,8 +130,7 @@ def test_a_part_of_a_clip_continues_the_keys_beside_it(action_start):
 def test_objects_may_be_mirrored_and_bones_scaled_and_inherit_in_part(scale, inherit):
     ob, target = shaken.make_tail(solver="FABRIK", seed=3)
     ob.scale = scale
-    for bone in ob.data.bones:
-        bone.inherit_scale = inherit
+    rigs.set_each(ob.data.bones, inherit_scale=inherit)
     ob.pose.bones["Bone.1"].scale = (1.3, 0.8, 1.1)
     shaken.wander(target, shaken.around((1.0, 0.5, 2.8), 1.7, 3) * scale)
     before, after = shaken.improve(ob, {"Bone.4": target}, 5.0)

@@ -99,8 +99,7 @@ def test_a_second_run_moves_nothing_reads_keys_of_planted_and_keeps_the_input_cl
     clip = bpy.data.actions["Walk (unplanted)"]
     assert clip.users
     assign_action(human, clip)
-    for chain in human.chain_ik.chains:
-        chain.mute = True
+    rigs.set_each(human.chain_ik.chains, mute=True)
     for name, path in walking.paths_of(human).items():
         np.testing.assert_allclose(path, before[name], atol=MAX_CHANGE)
     # The input clip is never changed.
@@ -188,8 +187,7 @@ def test_a_body_whose_hips_go_down_moves_nothing_but_them_and_its_legs(human):
             bone.keyframe_insert("rotation_quaternion", frame=1)
         human.chain_ik.chains[f"Arm.{side}"].soft_distance = 0.0
     before, hips = turns_above(human), walking.paths_of(human)["hips"]
-    for chain in human.chain_ik.chains:
-        chain.mute = False
+    rigs.set_each(human.chain_ik.chains, mute=False)
     rigs.updated()
     plant()
     assert np.ptp(hips - walking.paths_of(human)["hips"], axis=0).max() > 0.02
@@ -254,8 +252,7 @@ def lift(thighs: list[tuple[float, float, float]], knee: float) -> bpy.types.Obj
         bones["spine"].location.x = 0.002 * frame
         bones["spine"].keyframe_insert("location", frame=frame)
     rigs.key(leg, "planted", {1: "FOOT", 10: "NONE"})
-    for chain in human.chain_ik.chains:
-        chain.mute = True
+    rigs.set_each(human.chain_ik.chains, mute=True)
     return human
 
 
@@ -324,8 +321,7 @@ def check_planted(
 
 def test_people_who_share_an_action_are_planted_one_by_one(human):
     people = [human, rigs.link(human.copy())]
-    for chain in people[1].chain_ik.chains:
-        chain.target = people[1]
+    rigs.set_each(people[1].chain_ik.chains, target=people[1])
     people[1].location, people[1].rotation_euler.z = (2.0, 1.0, 0.3), 0.7
     bpy.context.view_layer.update()
     bpy.context.scene.frame_end = 25

@@ -71,8 +71,7 @@ def make_varied_scene() -> None:
     target = rigs.make_empty("Thumb Target")
     rigs.key(target, "location", {1: (1, 0, 2), LAST: (-1, 1, 2)})
     rigs.add_chain(tree, "Thumb.0", target, name="Thumb")
-    for chain in tree.chain_ik.chains:
-        chain.solver = "NEWTON"
+    rigs.set_each(tree.chain_ik.chains, solver="NEWTON")
     rope = make_rope("Rope", 6.0)
     # This rig follows the rope, so it depends on the frames before as well.
     hook = rigs.make_rig(name="Hook")

@@ -323,8 +323,7 @@ def test_patterns_choose_chains_and_armatures(tmp_path, capfd):
         capfd, 1, "report", "--armature", "X"
     )
     for ob in (bpy.data.objects[f"Rig {i}"] for i in range(3)):
-        for chain in ob.chain_ik.chains:
-            chain.mute = True
+        rigs.set_each(ob.chain_ik.chains, mute=True)
     assert "unmute" in refusal(capfd, 1, "report")
 
 

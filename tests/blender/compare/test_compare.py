@@ -73,8 +73,7 @@ def test_poses_and_residuals_are_those_of_the_chain_with_each_solver_and_of_a_co
         assert residual == pytest.approx(shown, abs=JOINT_TOLERANCE * rig.length)
 
     for name, (solver, use_finish) in SETTINGS.items():
-        rig.chain.solver, rig.chain.use_finish = "NEWTON", True
-        rigs.change(rig.chain, mute=kind == "current")
+        rigs.change(rig.chain, solver="NEWTON", use_finish=True, mute=kind == "current")
         rigs.change(rig.chain, solver=solver, use_finish=use_finish, mute=False)
         is_solved, status = solutions[name][2:]
         assert status.endswith(rig.chain.status)

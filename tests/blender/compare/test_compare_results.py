@@ -93,8 +93,7 @@ def test_a_comparison_ends_with_its_file_with_its_chain_and_by_its_button(tmp_pa
 def test_use_finds_its_chain_among_namesakes_under_other_names_and_in_other_places(how):
     ob = make_limbs("Rig", "Bone", "Left", "Right")
     chains = list(ob.chain_ik.chains)
-    for chain in chains:
-        chain.name, chain.solver = "Chain", "NEWTON"
+    rigs.set_each(chains, name="Chain", solver="NEWTON")
     rigs.updated()
     ob.chain_ik.active_index = 1
     compared_rigs.compare_all(ob)

@@ -252,8 +252,7 @@ def test_controls_of_feet_beside_each_other_do_not_overlap(rigify):
 def test_controls_of_feet_extend_past_heels_and_toes_in_any_pose(rigify):
     ob = characters.add_rig("human")
     ob.rotation_euler, ob.scale = (0.0, 0.0, 0.7), (2.0, 2.0, 2.0)
-    ob.pose.bones["thigh.L"].rotation_mode = "XYZ"
-    rigs.change(ob.pose.bones["thigh.L"], rotation_euler=(-0.5, 0.4, 0.3))
+    rigs.change(ob.pose.bones["thigh.L"], rotation_mode="XYZ", rotation_euler=(-0.5, 0.4, 0.3))
     press(setup, control="BONE")
     points = outline(ob, "Leg Target.L")
     assert len(np.unique(points[:, 2].round(4))) == 2

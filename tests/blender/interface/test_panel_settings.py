@@ -62,8 +62,7 @@ def pose_twice(solver: str, *changed: str) -> np.ndarray:
     ob = rigs.make_rig(joints[: count + 1])
     ob.scale.x = -1.0
     rigs.turn_bones(ob)
-    for bone in ob.pose.bones:
-        bone.ik_stretch = 0.5
+    rigs.set_each(ob.pose.bones, ik_stretch=0.5)
     target, pole = rigs.make_empty(), rigs.make_empty("Pole", (2, -2, 1))
     target.rotation_euler = (0.4, 0.5, 0.6)
     chain = rigs.add_chain(ob, f"Bone.{count - 1}", target, solver=solver, pole_angle=0.3)

@@ -195,8 +195,7 @@ def test_letting_go_gives_the_scale_back(way):
 
 def test_a_stored_pose_without_scales_still_loads():
     ob = rigs.make_rig(rigs.zigzag(2))
-    for bone in ob.pose.bones:
-        bone.ik_stretch, bone.scale = 0.5, (1.0, 1.1, 1.0)
+    rigs.set_each(ob.pose.bones, ik_stretch=0.5, scale=(1.0, 1.1, 1.0))
     target, chain = rigs.follow(ob, "Bone.1", 1.0 * DIRECTION)
     rigs.updated()
     assert "1.1" not in chain.stored_pose
@@ -211,8 +210,7 @@ def test_locked_scale_channels_are_left_alone():
     ob, target, chain = make_stretchy(inherited="FULL", use_keep_volume=True)
     ob.pose.bones["Bone.1"].lock_scale = (False, True, False)
     ob.pose.bones["Bone.2"].lock_scale = (True, False, True)
-    for bone in ob.pose.bones:
-        bone.scale = (1.0, 1.0, 1.0)
+    rigs.set_each(ob.pose.bones, scale=(1.0, 1.0, 1.0))
     rigs.change(chain, mute=True)
     rigs.change(chain, mute=False)
     assert scales(ob)[1, 1] == 1.0

@@ -135,8 +135,7 @@ def test_where_rolls_are_locked_or_would_move_something_nothing_is_spread(change
 def test_bones_that_grow_keep_their_joints(bones):
     ob, chain, target = make_arm(bones, solver="NEWTON", use_stretch=True)
     chain.use_keep_volume = True
-    for bone in ob.pose.bones:
-        bone.ik_stretch = 0.5
+    rigs.set_each(ob.pose.bones, ik_stretch=0.5)
     turn_hand(ob, target, 1.5, moved=(0.3, 0.1, 0.1))
     rigs.updated()
     before, turns = rigs.matrices(ob), rigs.rotations(ob)

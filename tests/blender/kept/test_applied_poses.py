@@ -44,8 +44,7 @@ def make_posed(mode: str = "QUATERNION", **settings: object) -> bpy.types.Object
 def make_stretched() -> bpy.types.Object:
     ob = make_posed()
     rigs.change(chain(), mute=True)
-    for bone in ob.pose.bones:
-        bone.ik_stretch, bone.scale = 0.5, (1.0, 1.2, 1.0)
+    rigs.set_each(ob.pose.bones, ik_stretch=0.5, scale=(1.0, 1.2, 1.0))
     rigs.change(chain(), mute=False)
     rigs.change(bpy.data.objects["Target"], location=(2.0, 1.0, 3.5))
     rigs.change(chain(), use_stretch=True)

@@ -20,8 +20,7 @@ solver_and_mode = pytest.mark.parametrize(
 def make_posed_rig(solver, mode="QUATERNION", seed=3):
     """Return a posed rig and the limb's bones: two for Two-Bone, five for other solvers."""
     ob, bones = scaled_rigs.random_rig(make_rng(seed), 2 if solver == "TWO_BONE" else 5)
-    for bone in ob.pose.bones:
-        bone.rotation_mode = mode
+    rigs.set_each(ob.pose.bones, rotation_mode=mode)
     rigs.turn_bones(ob, seed)
     return ob, bones
 

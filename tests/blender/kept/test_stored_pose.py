@@ -118,8 +118,7 @@ def test_a_rotation_mode_changed_while_live_gets_the_same_pose_back(mode):
     ob, _target, _free = make_posed_arm(mode)
     twin = rigs.make_rig(name="Twin", modes=mode)
     rigs.turn_bones(twin)
-    for bone in ob.pose.bones:
-        bone.rotation_mode = "XYZ" if mode == "QUATERNION" else "QUATERNION"
+    rigs.set_each(ob.pose.bones, rotation_mode="XYZ" if mode == "QUATERNION" else "QUATERNION")
     bpy.context.view_layer.update()
     rigs.release_chain(ob, "mute", True)
     rigs.assert_same_pose(ob, twin)

@@ -91,8 +91,7 @@ def test_bones_that_pass_their_rest_rotation_turn_evenly_between_keys(mode):
 
 def test_a_chain_that_stretches_keys_its_scale_and_one_that_slides_its_location():
     ob, _ = make_tail(use_stretch=True, swing={**SWING, 6: (0, 0, 7.0)})
-    for bone in ob.pose.bones:
-        bone.ik_stretch = 0.5
+    rigs.set_each(ob.pose.bones, ik_stretch=0.5)
     ob.pose.bones["Bone.2"].lock_scale[1] = True
     assert_bakes(ob)
     scaled = {(path.split('"')[1], index) for path, index in keys_of(ob) if path.endswith("scale")}

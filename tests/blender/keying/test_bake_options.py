@@ -233,8 +233,7 @@ def make_robot(name):
 def make_stretchy(name):
     swing = {1: (1, 0, 3), 20: (0, 0, 7.0), LONG: (2, 1, 3)}
     ob, _ = make_tail(name=name, use_stretch=True, swing=swing)
-    for bone in ob.pose.bones:
-        bone.ik_stretch = 0.5
+    rigs.set_each(ob.pose.bones, ik_stretch=0.5)
     return ob
 
 
@@ -328,8 +327,7 @@ def test_a_bake_that_fails_in_the_middle_leaves_everything_as_it_was():
     ob, _ = make_rope()
     rigs.key(ob, "scale", {7: (1, 1, 1), 8: (0, 0, 0)})
     for curve in rigs.curves_of(ob):
-        for point in curve.keyframe_points:
-            point.interpolation = "CONSTANT"
+        rigs.set_each(curve.keyframe_points, interpolation="CONSTANT")
     select_objects(active=ob)
     for frame in range(1, 5):
         rigs.go_to(frame)

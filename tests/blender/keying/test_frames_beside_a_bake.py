@@ -58,8 +58,7 @@ def test_frames_outside_of_the_range_play_as_they_did_whatever_plays_them(played
         last = 15
         for bone in ob.pose.bones if played_by == "NLA_AND_MUTED_KEYS" else ():
             rigs.key(bone, "rotation_euler", {18: (0.5, 0.0, 0.0), 24: (0.0, 0.0, 1.0)})
-        for curve in rigs.curves_of(ob):
-            curve.mute = True
+        rigs.set_each(rigs.curves_of(ob), mute=True)
     else:
         for curve in rigs.curves_of(ob):
             curve.modifiers.new(played_by)
@@ -145,8 +144,7 @@ def test_new_values_at_the_ends_change_only_the_segments_to_the_next_keys(first,
     owner = rigs.make_empty()
     rigs.key(owner, "location", {1 + 10 * i: (i % 3, 0, i) for i in range(6)})
     curve = rigs.curves_of(owner)[0]
-    for point in curve.keyframe_points:
-        point.interpolation = "BEZIER"
+    rigs.set_each(curve.keyframe_points, interpolation="BEZIER")
     curve.update()
     times = [*range(1, 12), *range(41, 52)]
     before = [curve.evaluate(time) for time in times]

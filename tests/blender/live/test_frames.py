@@ -177,8 +177,7 @@ def test_handlers_of_others_find_the_pose_of_their_frame_in_channels_and_evaluat
 def test_outside_a_strip_and_with_nla_switched_off_the_start_is_the_stored_pose(is_off):
     ob = rigs.make_rig()
     rigs.key_bones(ob, frames=(1, 6))
-    for bone in ob.pose.bones:
-        bone.rotation_quaternion = (1, 0, 0, 0)
+    rigs.set_each(ob.pose.bones, rotation_quaternion=(1, 0, 0, 0))
     strip_of(ob, start=10).extrapolation = "NOTHING"
     ob.animation_data.use_nla = not is_off
     twin, target = rigs.make_rig(name="Twin"), rigs.make_empty()

@@ -258,8 +258,7 @@ def test_of_two_bones_in_a_lower_half_the_one_with_the_hand_bends_and_one_coxa_i
         for name in add:
             old, new = bones[f"{name}.L"], bones.new(f"{lower[name]}.L")
             new.head, new.tail, new.parent = old.head, old.tail, old.parent
-            for child in old.children:
-                child.parent = new
+            rigs.set_each(old.children, parent=new)
     press(setup)
     first, second = (lower[name] if add else name for name in lower)
     assert read_chains(ob) == {

@@ -104,8 +104,7 @@ def test_a_run_that_ends_with_a_hand_or_foot_reaches_before_it_and_turns_it(shar
     chain, tip = newest(ob), (names[1], "AUTO", True) if share == 1.0 else (names[2], "TIP", False)
     assert (chain.chain_count, chain.solver, chain.use_rotation) == (2, "TWO_BONE", True)
     assert (chain.bone, chain.rotation_bone, chain.use_tail) == tip
-    chain.target.location = (0.6, 0.5, 1.2)
-    rigs.change(chain.target, rotation_euler=(1.0, 0.3, -0.4))
+    rigs.change(chain.target, location=(0.6, 0.5, 1.2), rotation_euler=(1.0, 0.3, -0.4))
     assert_positions_close(rigs.head(ob, names[2]), rigs.position(chain.target), 1e-5)
     np.testing.assert_allclose(axes_of_bone(ob, names[2]), axes_of_object(chain.target), atol=2e-6)
 

@@ -63,8 +63,7 @@ def restored(ob: bpy.types.Object, before: dict[str, tuple[float, ...]]) -> list
 def test_removed_chains_leave_no_anchors_their_controls_stay_and_another_is_active():
     ob, _ = make_driven_limbs()
     for chain in ob.chain_ik.chains:
-        for control in (chain.target, chain.pole_target):
-            control.hide_render = True
+        rigs.set_each((chain.target, chain.pole_target), hide_render=True)
     bpy.context.view_layer.update()
     objects = set(bpy.data.objects.keys())
     for left, index in ((4, 1), (2, 0), (0, 0)):
@@ -288,8 +287,7 @@ def test_a_click_on_a_target_chooses_its_chain_in_the_list_and_for_panels(y_rig)
     assert active_chain(bpy.context) == y_rig.chain("Right")
     # A shared pole belongs to the active chain as well.
     pole = rigs.make_empty("Pole")
-    for chain in y_rig.ob.chain_ik.chains:
-        chain.pole_target = pole
+    rigs.set_each(y_rig.ob.chain_ik.chains, pole_target=pole)
     click_object(pole)
     assert active() == "Right"
     # If two armatures follow one target, the chain is one of the selected armature.

@@ -227,8 +227,7 @@ def lay_aside(ob: bpy.types.Object) -> None:
     """Turn all bones about their heads, across their former directions."""
     rng = make_rng(3)
     with rigs.editing(ob) as bones:
-        for bone in bones:
-            bone.use_connect = False
+        rigs.set_each(bones, use_connect=False)
         for bone in bones:
             old = bone.tail - bone.head
             bone.tail = bone.head + old.cross(Vector(rng.normal(size=3))).normalized() * old.length
@@ -237,8 +236,7 @@ def lay_aside(ob: bpy.types.Object) -> None:
 def shorten(ob: bpy.types.Object) -> None:
     """Shorten all bones, so that they end before the next ones, as importers leave twist bones."""
     with rigs.editing(ob) as bones:
-        for bone in bones:
-            bone.use_connect = False
+        rigs.set_each(bones, use_connect=False)
         for bone in bones:
             bone.tail = bone.head.lerp(bone.tail, 0.45)
 

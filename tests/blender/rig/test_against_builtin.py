@@ -22,8 +22,7 @@ class Pair:
         pole = None if pole is None else rigs.make_empty("Pole", pole)
         self.ours, self.builtin = (rigs.make_rig(joints, name) for name in ("Ours", "Builtin"))
         self.bones = list(self.ours.pose.bones.keys())
-        for ob in (self.ours, self.builtin):
-            ob.scale, ob.parent = scale, parent
+        rigs.set_each((self.ours, self.builtin), scale=scale, parent=parent)
         settings = {"pole_target": pole, **settings}
         self.chain = rigs.add_chain(self.ours, self.bones[-1], self.target, **settings)
         constraint = self.builtin.pose.bones[self.bones[-1]].constraints.new("IK")

@@ -77,8 +77,7 @@ def test_without_4d_locks_a_lock_of_a_quaternion_means_its_euler_angle(axis):
 
 def test_a_hinge_locked_to_its_plane_reaches_a_target_in_that_plane():
     ob = rigs.make_rig(modes="XYZ")
-    for bone in ob.pose.bones:
-        bone.lock_rotation = (False, True, True)
+    rigs.set_each(ob.pose.bones, lock_rotation=(False, True, True))
     chain, target = scaled_rigs.follow(ob, BONES, np.array([0.0, 0.7, 1.0]), tolerance=1e-6)
     assert scaled_rigs.miss(ob, BONES, target) <= 1e-6
     assert chain.status.startswith("Reached"), chain.status

@@ -105,8 +105,7 @@ def blend(ob: bpy.types.Object, rng: np.random.Generator) -> None:
 
 def limit(ob: bpy.types.Object, _rng: np.random.Generator) -> None:
     rigs.limit_bones(ob, x=(-1.9, 2.0), z=(-2.1, 1.8))
-    for bone in ob.pose.bones:
-        bone.ik_stiffness_y = 0.5
+    rigs.set_each(ob.pose.bones, ik_stiffness_y=0.5)
 
 
 def pull(ob: bpy.types.Object, rng: np.random.Generator) -> None:

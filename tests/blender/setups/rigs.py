@@ -321,6 +321,13 @@ def change(owner: object, **values: object) -> bpy.types.Depsgraph:
     return updated()
 
 
+def set_each(owners: Iterable[object], **values: object) -> None:
+    """Set properties of all owners to the same values."""
+    for owner in owners:
+        for name, value in values.items():
+            setattr(owner, name, value)
+
+
 @contextmanager
 def changed(owner: object, **values: object) -> Iterator[None]:
     """Set properties as ``change`` does, and restore them after the block."""

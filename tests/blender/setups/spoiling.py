@@ -158,8 +158,7 @@ def make_scene(kind: str) -> None:
     joints[2] = (0, -0.1, 1.0)
     rigs.add_bones(bad, joints, prefix="Bone", parent="Above.0", is_connected=is_connected)
     rigs.add_bones(bad, [(2, 0, 0), (2, -0.1, 1), (2, 0, 2)], prefix="Other")
-    for bone in bad.pose.bones:
-        bone.ik_stretch = 0.1
+    rigs.set_each(bad.pose.bones, ik_stretch=0.1)
     target, pole = rigs.make_empty("Bad Target", (0.6, 2.5, 1.0)), rigs.make_empty("Bad Pole")
     other = rigs.make_empty("Other Target", (2.5, 2.5, 1.2))
     settings = {"chain_count": 4, **KINDS[kind]}

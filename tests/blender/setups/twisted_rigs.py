@@ -61,8 +61,7 @@ def make_bones(bones: Bones, name: str = "Rig", mode: str = "QUATERNION") -> bpy
             new.head, new.tail, new.roll = head, tail, 0.3
             if parent:
                 new.parent = edited[parent]
-    for bone in ob.pose.bones:
-        bone.rotation_mode = mode
+    rigs.set_each(ob.pose.bones, rotation_mode=mode)
     return ob
 
 

@@ -115,8 +115,7 @@ def test_time_stretching_shows_the_same_motion_slowly_and_starts_it_once(is_grad
     first, last = 5, 20
     ob, target = make_tail()
     for curve in rigs.curves_of(target):
-        for point in curve.keyframe_points:
-            point.interpolation = "LINEAR"
+        rigs.set_each(curve.keyframe_points, interpolation="LINEAR")
     if is_gradual:
         chain = ob.chain_ik.chains[0]
         chain.solver, chain.force.use_gradual, chain.force.ease = "FORCE", True, 0.3
@@ -276,7 +275,6 @@ def test_a_bake_shows_the_live_motion_and_a_second_one_gives_the_same_keys():
         assert len(curves) == 4 * COUNT + 3
         # The second bake starts from the pose without keys.
         ob.animation_data_clear()
-        for bone in ob.pose.bones:
-            bone.location, bone.rotation_quaternion = (0, 0, 0), (1, 0, 0, 0)
+        rigs.set_each(ob.pose.bones, location=(0, 0, 0), rotation_quaternion=(1, 0, 0, 0))
         ob.chain_ik.chains[0].mute = False
     assert keys[0] == keys[1]

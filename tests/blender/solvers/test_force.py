@@ -279,8 +279,7 @@ def test_limits_hold_on_the_way():
 @pytest.mark.slow
 def test_bones_that_grow_ease_too():
     ob, target, chain = make_easing(3)
-    for bone in ob.pose.bones:
-        bone.ik_stretch = 0.5
+    rigs.set_each(ob.pose.bones, ik_stretch=0.5)
     chain.use_stretch = True
     rigs.change(target, location=(3.0, 3.0, 3.0))
     motion = play(ob, range(1, 90))

@@ -212,8 +212,7 @@ def test_frames_show_the_same_in_any_order(settings):
         rig.chain("Right").chain_count = 4
     rigs.key(rig.ob, "chain_ik.chains[0].mute", {1: True, 9: True, 10: False})
     for curve in rigs.curves_of(rig.ob):
-        for point in curve.keyframe_points:
-            point.interpolation = "CONSTANT"
+        rigs.set_each(curve.keyframe_points, interpolation="CONSTANT")
     target = rig.target("Right")
     rigs.key(target, "location", {1: tuple(target.location), 9: (-0.2, -0.4, 1.6)})
     shown: dict[int, dict[str, tuple[float, ...]]] = {}
