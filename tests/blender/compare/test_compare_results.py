@@ -31,8 +31,7 @@ def test_use_sets_the_solver_of_the_compared_chain_and_undo_reverts_only_that():
     rig = compared_rigs.limb("tail")
     bpy.ops.ed.undo_push(message="Before")
     place = rig.target.location.z
-    rig.target.location.z += 0.3
-    rigs.updated()
+    rigs.shift(rig.target, z=0.3)
     bpy.ops.ed.undo_push(message="Moved")
     compared_rigs.compare_all(rig.ob)
     # A comparison adds no undo step.

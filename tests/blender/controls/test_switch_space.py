@@ -131,8 +131,7 @@ def test_a_control_moves_with_its_space_like_a_part_of_it(kind, space):
         )
     # An armature object moves its bones, and so controls in their spaces.
     before = _world(control)
-    ob.location.x += 1.0
-    rigs.updated()
+    rigs.shift(ob, x=1.0)
     moves = space != "Prop" and (kind, space) != ("EMPTY", "")
     np.testing.assert_allclose((_world(control) - before)[:3, 3], (moves, 0, 0), atol=MAX_MOVE)
 

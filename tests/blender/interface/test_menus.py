@@ -310,8 +310,7 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def test_refusals_and_times_are_logged_at_the_chosen_level(user, caplog):
     ob, target = rigs.make_arm()
-    target.location.x += 0.1
-    bpy.context.view_layer.update()
+    rigs.shift(target, x=0.1)
     assert messages(caplog) == []
     user.log_level = "INFO"
     rigs.change(ob.chain_ik.chains[0], bone="Gone")

@@ -146,8 +146,7 @@ def test_letting_go_gives_the_location_back(way):
     np.testing.assert_array_equal(arm_location(ob), np.float32(HOME))
     if way == "mute":
         ob.pose.bones["Bone.2"].location.z = 0.3
-        chain.target.location.x += 0.1
-        rigs.updated()
+        rigs.shift(chain.target, x=0.1)
         np.testing.assert_array_equal(arm_location(ob), np.float32((*HOME[:2], 0.3)))
     if way not in ("remove", "bone"):
         chain = ob.chain_ik.chains[0]

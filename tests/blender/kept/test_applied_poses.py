@@ -159,8 +159,7 @@ def test_undo_of_an_applied_pose_brings_the_former_stored_pose_back_and_redo_the
     before = ends(rig())
     press(bpy.ops.pose.armature_apply, selected=False)
     # Blender adds the step of the operator before it evaluates, so the step has the old settings.
-    bpy.data.objects["Target"].location.x += 0.2
-    rigs.updated()
+    rigs.shift(bpy.data.objects["Target"], x=0.2)
     bpy.ops.ed.undo_push(message="Moved")
     for step, expected in (
         (bpy.ops.ed.undo, None),

@@ -39,8 +39,7 @@ def test_a_bone_that_is_turned_by_hand_is_reported_until_the_target_moves(solver
     rigs.updated()
     assert (rigs.pose(ob) == solved).all()
     assert first_status(ob).startswith(WARNING.format("Bone.1"))
-    target.location.x += 0.1
-    rigs.updated()
+    rigs.shift(target, x=0.1)
     assert first_status(ob).startswith("Reached")
     rigs.change(ob.pose.bones["Bone.1"], rotation_quaternion=TURNED)
     assert "by hand" in first_status(ob)
@@ -95,8 +94,7 @@ def test_a_key_of_auto_keying_is_reported_if_it_is_on_the_posed_channel():
     scene.tool_settings.use_keyframe_insert_auto = False
     assert KEY_WARNING not in first_status(ob)
     scene.tool_settings.use_keyframe_insert_auto = True
-    target.location.x += 0.1
-    rigs.updated()
+    rigs.shift(target, x=0.1)
     assert first_status(ob).startswith("Reached")
     # The key is older than the present pose by hand.
     rigs.change(bone, rotation_quaternion=TURNED)

@@ -105,8 +105,7 @@ def test_targets_of_a_muted_chain_snap_to_what_the_strip_plays_at_this_frame(but
 
 
 def move_target(_path: Path) -> None:
-    bpy.data.objects["Target"].location.x += 0.1
-    bpy.context.view_layer.update()
+    rigs.shift(bpy.data.objects["Target"], x=0.1)
 
 
 def undo(path: Path) -> None:

@@ -195,8 +195,7 @@ def test_control_bones_are_what_riggers_expect():
     assert len(shapes) == 2
     pole = rigs.head(ob, chain.pole_subtarget)
     assert np.linalg.norm(pole - rigs.head(ob, "Bone.1")) == pytest.approx(1.5 * 2.01, rel=0.1)
-    ob.pose.bones[chain.subtarget].location.y -= 0.3
-    bpy.context.view_layer.update()
+    rigs.shift(ob.pose.bones[chain.subtarget], y=-0.3)
     assert_positions_close(rigs.tail(ob, "Bone.1"), rigs.head(ob, chain.subtarget), rigs.TARGET_GAP)
 
 

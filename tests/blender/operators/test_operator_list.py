@@ -327,8 +327,7 @@ def test_undo_keeps_the_chain_of_the_active_bone_active(y_rig):
     click("Left.1")
     click("Right.1")
     assert active() == "Right"
-    y_rig.ob.pose.bones["Trunk.0"].location.x += 0.1
-    rigs.updated()
+    rigs.shift(y_rig.ob.pose.bones["Trunk.0"], x=0.1)
     step("Move")
     assert back() == "Right"
 

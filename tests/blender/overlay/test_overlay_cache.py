@@ -105,8 +105,7 @@ def test_nothing_is_computed_while_it_is_off_and_another_file_clears_the_cache(s
     strokes()
     assert cache.rigs
     bpy.context.scene.chain_ik.overlay.show_overlay = False
-    target.location.x += 0.1
-    bpy.context.view_layer.update()
+    rigs.shift(target, x=0.1)
     assert viewport.find_drawn(bpy.context) is None
     assert not any(vars(cache).values()), cache
     bpy.context.scene.chain_ik.overlay.show_overlay = True
@@ -125,8 +124,7 @@ def test_strokes_are_cached_until_they_change_but_not_for_all_colours(seen):
     bpy.context.view_layer.objects.active = ob
     first, _ = viewport.find_drawn(bpy.context)
     assert viewport.find_drawn(bpy.context)[0] is first
-    target.location.x += 0.1
-    bpy.context.view_layer.update()
+    rigs.shift(target, x=0.1)
     assert viewport.find_drawn(bpy.context)[0] is not first
     interface = bpy.context.preferences.themes[0].user_interface
     before, first = tuple(interface.gizmo_primary), viewport.find_drawn(bpy.context)

@@ -321,6 +321,13 @@ def change(owner: object, **values: object) -> bpy.types.Depsgraph:
     return updated()
 
 
+def shift(owner: bpy.types.Object | bpy.types.PoseBone, **steps: float) -> bpy.types.Depsgraph:
+    """Move an object or bone along axes of its location, as ``change`` does; return the graph."""
+    for axis, step in steps.items():
+        setattr(owner.location, axis, getattr(owner.location, axis) + step)
+    return updated()
+
+
 def set_each(owners: Iterable[object], **values: object) -> None:
     """Set properties of all owners to the same values."""
     for owner in owners:

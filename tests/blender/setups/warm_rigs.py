@@ -83,8 +83,7 @@ def warm_up() -> None:
     """Move both targets, so that chains remember all that they can."""
     for shift in (0.1, -0.05, -0.05):
         for name in TARGETS:
-            named(name).location.x += shift
-            bpy.context.view_layer.update()
+            rigs.shift(named(name), x=shift)
 
 
 @contextmanager

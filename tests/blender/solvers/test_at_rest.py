@@ -301,6 +301,5 @@ def test_a_share_that_limits_hold_is_one_of_the_last_solution(solver, seed):
     rigs.updated()
     for _ in range(4):
         before = local_turns(ob)
-        target.location.x += 1e-4
-        rigs.updated()
+        rigs.shift(target, x=1e-4)
         assert largest_turn(local_turns(ob), before) < 0.1

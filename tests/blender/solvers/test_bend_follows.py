@@ -118,8 +118,7 @@ def test_an_added_pole_keeps_the_bend(flip):
     ob, chain = make_body(use_flip_bend=flip, pole_angle=0.4)
     target = bpy.data.objects["Target"]
     target.matrix_world = target.matrix_world @ Matrix.Rotation(0.7, 4, "Y")
-    target.location.x -= 0.2
-    rigs.updated()
+    rigs.shift(target, x=-0.2)
     before = local_matrices(ob)
     select_bones(ob, [LOWER])
     press(bpy.ops.pose.chain_ik_pole_add)
@@ -159,8 +158,7 @@ def test_a_pole_in_line_with_the_limb_is_reported():
     bones = ob.pose.bones
     line = bones[LOWER].tail - bones[UPPER].head
     pole.location = bones[UPPER].head + 4.0 * line
-    pole.location.z += 0.02
-    rigs.updated()
+    rigs.shift(pole, z=0.02)
     assert chain.status.endswith("move the pole aside, or set Bend to With Body")
     rigs.change(chain, pole_mode="FOLLOW")
     assert "in line" not in chain.status

@@ -144,8 +144,7 @@ def test_a_root_that_stays_may_be_connected_and_locked():
     ob, target = make_rope(parent="Above", is_connected=True)
     chain, root = ob.chain_ik.chains[0], ob.pose.bones["Bone.0"]
     root.lock_location = (True, True, True)
-    target.location.x += 0.5
-    rigs.updated()
+    rigs.shift(target, x=0.5)
     assert chain.status.startswith("Reached")
     for name, value in (("follow_lead", "ROOT"), ("use_anchor", False)):
         with rigs.changed(chain, **{name: value}):

@@ -69,8 +69,7 @@ def names_of_bones() -> Names:
 
 
 def assert_follows(hand: str) -> None:
-    controls().pose.bones[hand].location.x += 0.15
-    depsgraph = rigs.updated()
+    depsgraph = rigs.shift(controls().pose.bones[hand], x=0.15)
     assert chain().status.startswith("Reached"), chain().status
     goal = rigs.head(controls(), hand, depsgraph)
     np.testing.assert_allclose(rigs.tail(arm(), chain().bone, depsgraph), goal, atol=1e-5)
@@ -220,8 +219,7 @@ def test_a_bone_that_is_deleted_is_not_taken_for_another():
 def test_a_chain_goes_on_from_where_it_is_and_gives_its_stored_pose_back(solver):
     chain().solver = solver
     for step in (0.2, -0.3, 0.1):
-        controls().location.y += step
-        rigs.updated()
+        rigs.shift(controls(), y=step)
     before = rigs.rotations(arm())
     rename_bones(arm(), [("Bone.2", "Fore")])
     rigs.updated()

@@ -173,8 +173,7 @@ def make_pair_with_arm(**settings: object) -> None:
 
 def nudge_target(name: str) -> None:
     """Move a target a little: Blender notices only this."""
-    named(name).location.x += 0.05
-    bpy.context.view_layer.update()
+    rigs.shift(named(name), x=0.05)
 
 
 def add_first(chains):

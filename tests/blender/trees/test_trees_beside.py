@@ -63,8 +63,7 @@ def test_only_trees_whose_targets_move_are_solved_and_written(crowd, monkeypatch
     solved = record_calls(monkeypatch, chain_batch, "SolveInputs")
     written = record_calls(monkeypatch, live, "write_pose")
     crowd[1].target("Left").location.z -= 0.1
-    crowd[3].target("Right").location.z -= 0.1
-    rigs.updated()
+    rigs.shift(crowd[3].target("Right"), z=-0.1)
     assert [len(trees) for trees in solved] == [2]
     assert {ob.name for ob in written} == {"Y1", "Y3"}
     for rig in crowd:
