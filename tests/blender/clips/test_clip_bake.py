@@ -161,8 +161,7 @@ def test_limits_and_kinds_of_joints_hold():
     for bone in ("Bone.0", "Bone.2", "Bone.3", "Bone.4"):
         add_joint(chain, bone, "BALL", x=(-60, 60), y=(-30, 30), z=(-60, 60))
     shaken.improve(ob, {"Bone.4": target}, 5.0)
-    for frame in range(1, shaken.LAST + 1):
-        rigs.go_to(frame)
+    for _ in rigs.each_frame(range(1, shaken.LAST + 1)):
         jointed_rigs.about(jointed_rigs.local(ob, "Bone.1"), "x")
         for name in ("Bone.2", "Bone.3"):
             assert abs(jointed_rigs.twist(jointed_rigs.local(ob, name))) < np.radians(30.001)

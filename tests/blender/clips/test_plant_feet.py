@@ -197,8 +197,7 @@ def test_a_body_whose_hips_go_down_moves_nothing_but_them_and_its_legs(human):
 def turns_above(human: bpy.types.Object) -> dict[str, np.ndarray]:
     """Return matrices (F, 3, 3) of spine, shoulders, arms and hands at all frames, by bone."""
     rotations: dict[str, list[Matrix]] = {}
-    for frame in range(1, bpy.context.scene.frame_end + 1):
-        bpy.context.scene.frame_set(frame)
+    for _ in rigs.each_frame(range(1, bpy.context.scene.frame_end + 1)):
         for bone in human.pose.bones:
             if bone.name.startswith(("spine", "shoulder", "upper_arm", "forearm", "hand")):
                 rotations.setdefault(bone.name, []).append(bone.matrix.to_3x3())
@@ -258,16 +257,14 @@ def lift(thighs: list[tuple[float, float, float]], knee: float) -> bpy.types.Obj
 
 def largest_turn(bone: bpy.types.PoseBone) -> float:
     scene, turns = bpy.context.scene, []
-    for frame in range(scene.frame_start, scene.frame_end + 1):
-        scene.frame_set(frame)
+    for _ in rigs.each_frame(range(scene.frame_start, scene.frame_end + 1)):
         turns.append(np.array(bone.matrix.to_quaternion()))
     return float(find_largest_turns(np.array(turns)[:, None]).max())
 
 
 def ends_of(ob: bpy.types.Object, bones: dict[str, str]) -> dict[str, np.ndarray]:
     paths = {name: [] for name in bones}
-    for frame in STEP_FRAMES:
-        bpy.context.scene.frame_set(frame)
+    for _ in rigs.each_frame(STEP_FRAMES):
         for name, bone in bones.items():
             paths[name].append(ob.matrix_world @ ob.pose.bones[bone].head)
     return {name: np.array(path) for name, path in paths.items()}
@@ -365,8 +362,7 @@ def step(ob: bpy.types.Object, limbs: tuple[str, ...] = ("Leg",)) -> dict[str, n
         for anchor in (*controls.values(), root)
     }
     scene.chain_ik.use_live = False
-    for frame in STEP_FRAMES:
-        scene.frame_set(frame)
+    for frame in rigs.each_frame(STEP_FRAMES):
         time = (frame - 1) / 30.0
         body = Vector((0.0, -SPEED * (1.0 + SKATE) * time, -0.03)) * height
         _put(root, Matrix.Translation(body) @ rest[root], frame)

@@ -12,6 +12,7 @@ from tests.blender.setups import rigs
 from tests.blender.setups.saved_rigs import opened
 from tests.blender.setups.selecting import press
 
+setup = bpy.ops.pose.chain_ik_setup
 MECHANISM = "Chain IK Mechanism"
 ROLL, BANK = "Foot Roll", "Foot Bank"
 
@@ -28,7 +29,7 @@ def make_human(*, down: float = 0.12, scale: Sequence[float] = (1, 1, 1)) -> bpy
     """Return Rigify's human with controls and bent knees, on an object with this scale."""
     ob = add_rig("human")
     rigs.change(ob, scale=scale)
-    press(bpy.ops.pose.chain_ik_setup, control="BONE")
+    press(setup, control="BONE")
     hips = ob.pose.bones["spine"]
     rigs.change(hips, matrix=Matrix.Translation((0.0, 0.0, -down)) @ hips.matrix)
     return ob

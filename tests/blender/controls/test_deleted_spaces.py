@@ -96,8 +96,7 @@ def test_a_baked_character_keeps_its_motion_when_its_controls_are_deleted(rigify
     other.name = "Walk"
     press(bpy.ops.pose.chain_ik_bake, which="ALL", frame_start=1, frame_end=20)
     before = {}
-    for frame in (1, 8, 20):
-        rigs.go_to(frame)
+    for frame in rigs.each_frame((1, 8, 20)):
         before[frame] = places(ob)
     while ob.chain_ik.chains:
         press(remove, delete_controls=True)

@@ -78,8 +78,7 @@ def test_a_rolled_foot_is_driven_without_python_and_plays_without_the_extension(
     ob.chain_ik.chains["Arm.L"].space = rolled.control_of(ob, "Neck")
     targets = [chain.subtarget for chain in ob.chain_ik.chains]
     poses = {}
-    for frame in (1, 7, 13, 20):
-        rigs.go_to(frame)
+    for frame in rigs.each_frame((1, 7, 13, 20)):
         poses[frame] = posed(ob)
         assert rolled.all_reached(ob)
     blender_ik_addon.unregister()

@@ -194,8 +194,7 @@ def test_a_switch_holds_up_to_the_next_one_and_nothing_moves_between_frames():
     for frame, space in (expected | {49: "Prop", 50: "", 60: ""}).items():
         rigs.go_to(frame)
         assert ob.chain_ik.chains[0].space == space, frame
-    for frame in (9.0, 9.25, 9.5, 9.75, 10.0):
-        rigs.go_to(frame)
+    for _ in rigs.each_frame((9.0, 9.25, 9.5, 9.75, 10.0)):
         np.testing.assert_allclose(matrix_of(control_of(ob, "TARGET")), before, atol=MAX_MOVE)
     assert_at_most_one_acts(control_of(ob, "TARGET"))
 

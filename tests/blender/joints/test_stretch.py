@@ -155,8 +155,7 @@ def test_a_chain_below_a_bone_that_grows_reaches_at_the_frame_of_the_growth(coun
     rigs.add_chain(ob, "Bone.2", carrying, use_stretch=True)
     target = rigs.make_empty(location=(0.3, 0.2, 5.0))
     chain = rigs.add_chain(ob, "Bone.5", target, chain_count=count)
-    for frame in (10, 1, 10):
-        rigs.go_to(frame)
+    for _ in rigs.each_frame((10, 1, 10)):
         assert_lands(ob, chain, target)
 
 

@@ -59,8 +59,7 @@ def test_keys_that_play_are_not_taken_for_a_pose_by_hand():
     ob, _ = make_limb()
     bone = ob.pose.bones["Bone.1"]
     rigs.key(bone, "rotation_quaternion", {1: (1.0, 0.0, 0.0, 0.0), 10: TURNED})
-    for frame in (3, 7):
-        bpy.context.scene.frame_set(frame)
+    for _ in rigs.each_frame((3, 7)):
         rigs.updated()
         assert "by hand" not in first_status(ob)
         # The animation is evaluated again at the same frame.

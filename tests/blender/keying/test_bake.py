@@ -340,8 +340,7 @@ def test_nothing_is_told_of_harmless_keys_of_keys_of_some_bones_and_of_the_switc
     assert WARNING not in status(ob)
     rigs.go_to(6)
     press(bpy.ops.pose.chain_ik_switch)
-    for frame in (6, 5):
-        rigs.go_to(frame)
+    for _ in rigs.each_frame((6, 5)):
         assert WARNING not in status(ob)
     rigs.go_to(9)
     press(bpy.ops.pose.chain_ik_switch)

@@ -204,8 +204,7 @@ def test_a_linked_action_is_refused_or_left_for_a_new_one(tmp_path):
 def channels(ob, frames):
     """Return played rotations (f, n, 4), locations in bone lengths and scales (f, n, 3)."""
     rows = []
-    for frame in frames:
-        rigs.go_to(frame)
+    for _ in rigs.each_frame(frames):
         rows.append(
             [(*b.matrix_basis.to_quaternion(), *b.location, *b.scale) for b in ob.pose.bones]
         )
@@ -303,8 +302,7 @@ def in_steps(ob, frames=FRAMES):
 def test_a_bake_that_is_stopped_leaves_everything_as_it_was(make, steps):
     ob, _ = make()
     rigs.key_bones(ob, frames=(20, 30))
-    for frame in range(1, 5):
-        rigs.go_to(frame)
+    rigs.play(ob, range(1, 5))
     before, channels_before, pose = (state(), keys_of(ob)), rigs.channels(ob), rigs.pose(ob)
     work = in_steps(ob, range(2, 2 + LAST))
     for _ in range(steps):
@@ -317,8 +315,7 @@ def test_a_bake_that_is_stopped_leaves_everything_as_it_was(make, steps):
     np.testing.assert_array_equal(rigs.pose(ob), pose)
     # It goes on playing as if no bake had started.
     continued = rigs.play(ob, (5, 6))
-    for frame in range(1, 5):
-        rigs.go_to(frame)
+    rigs.play(ob, range(1, 5))
     expected = rigs.play(ob, (5, 6))
     np.testing.assert_allclose(continued, expected, atol=POSE_TOLERANCE)
 
@@ -329,8 +326,7 @@ def test_a_bake_that_fails_in_the_middle_leaves_everything_as_it_was():
     for curve in rigs.curves_of(ob):
         rigs.set_each(curve.keyframe_points, interpolation="CONSTANT")
     select_objects(active=ob)
-    for frame in range(1, 5):
-        rigs.go_to(frame)
+    rigs.play(ob, range(1, 5))
     before, pose = (state(), rigs.channels(ob)), rigs.pose(ob)
     assert "cannot be baked at frame 8" in refusal(bake)
     rigs.updated()

@@ -352,7 +352,6 @@ def test_after_the_library_is_converted_a_shot_moves_its_keys_to_the_chains(tmp_
     paths = [path + ".influence", path + ".mute", constraint + ".pole_angle"]
     assert [curve.data_path for curve in rigs.curves_of(ob)] == paths
     played = []
-    for frame in (6, 11, 20):
-        rigs.go_to(frame)
+    for _ in rigs.each_frame((6, 11, 20)):
         played.append((chain.influence, chain.mute))
     assert played == [(0.5, False), (1.0, False), (1.0, True)]

@@ -58,8 +58,7 @@ def test_a_setting_that_solved_bones_drive_is_that_of_the_frame_in_any_order(set
 
 def test_a_setting_follows_while_the_target_of_the_chain_that_drives_it_is_dragged():
     ob = make_rig("soft_distance")
-    for frame in (1, 6, 12):
-        rigs.go_to(frame)
+    for frame in rigs.each_frame((1, 6, 12)):
         expected = rigs.pose(ob)
         rigs.go_to(3)
         rigs.change(bpy.data.objects["Target"], location=SWING[frame])
@@ -74,8 +73,7 @@ def test_a_rig_whose_only_chain_is_idle_is_read_as_it_is_now():
     (chain,) = arm.chain_ik.chains
     drive(chain, "mute", ob)
     played = {frame: rigs.pose(arm, rigs.go_to(frame)) for frame in FRAMES}
-    for frame in FRAMES:
-        rigs.go_to(frame)
+    for _ in rigs.each_frame(FRAMES):
         if chain.mute:
             break
     assert chain.mute

@@ -140,8 +140,7 @@ def test_a_pose_applied_with_keys_stays_although_mute_was_keyed(interpolation, n
     new_keys(interpolation)
     press(apply, use_keys=True)
     assert refusal(apply) == "The chain does not move its bones: unmute it, or raise its influence."
-    for frame in (5, 20, 1, 12):
-        rigs.go_to(frame)
+    for _ in rigs.each_frame((5, 20, 1, 12)):
         assert ob.chain_ik.chains[0].mute
         assert angles_between(turns(ob), before).max() <= 1e-6
     curves = [curve for curve in rigs.curves_of(ob) if "rotation" in curve.data_path]

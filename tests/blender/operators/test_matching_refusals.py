@@ -234,8 +234,7 @@ def test_a_switch_is_keyed_beside_curves_of_bones_that_do_not_stop_it(to, flag):
     before = turns(ob)
     press(switch, to=to)
     assert chain.influence == (to == "IK")
-    for frame in (12, 13):
-        rigs.go_to(frame)
+    for _ in rigs.each_frame((12, 13)):
         assert angles_between(turns(ob), before).max() <= MAX_TURN
     curves = [curve for curve in rigs.curves_of(ob) if curve.data_path in bones]
     assert flag == "lock" or all(curve.mute for curve in curves)

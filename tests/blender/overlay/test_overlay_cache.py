@@ -27,8 +27,7 @@ def test_limits_that_play_or_change_are_drawn_again(seen, is_live):
         points, _ = strokes().areas.join()
         seen_lines.add(points.tobytes())
 
-    for frame in range(1, 50, 6):
-        bpy.context.scene.frame_set(frame)
+    for _ in rigs.each_frame(range(1, 50, 6)):
         record_lines()
     for holder, name in ((bone, "ik_max_x"), (joint, "cone_angle")):
         rigs.change(holder, **{name: 0.7})

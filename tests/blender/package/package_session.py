@@ -36,8 +36,7 @@ def use_chain() -> dict[str, object]:
     rigs.key(target, "location", {1: PLACE, 10: (-0.8, *PLACE[1:])})
     bpy.ops.pose.chain_ik_bake(which="ALL", frame_start=1, frame_end=10, mute=True)
     distances = []
-    for frame in range(1, 11):
-        bpy.context.scene.frame_set(frame)
+    for _ in rigs.each_frame(range(1, 11)):
         distances.append(distance(ob, target))
     facts |= {"baked_distance": max(distances), "is_muted": chain.mute}
     bpy.ops.pose.chain_ik_creature_load(creature="SNAKE")

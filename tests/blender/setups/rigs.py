@@ -414,6 +414,13 @@ def go_to(frame: float) -> bpy.types.Depsgraph:
     return bpy.context.view_layer.depsgraph
 
 
+def each_frame(frames: Iterable[float]) -> Iterator[float]:
+    """Set frames one after the other, and yield each."""
+    for frame in frames:
+        go_to(frame)
+        yield frame
+
+
 def play(ob: bpy.types.Object, frames: Iterable[float]) -> Array:
     """Return the evaluated pose matrices at frames, set in this order, shape (f, n, 4, 4)."""
     return np.array([pose(ob, go_to(frame)) for frame in frames])

@@ -266,8 +266,7 @@ def test_limits_hold_on_the_way():
         bone.lock_ik_y = bone.lock_ik_z = bone.use_ik_limit_x = True
         bone.ik_min_x, bone.ik_max_x = -0.3, 0.3
     ob.update_tag()
-    for frame in range(1, 40):
-        rigs.go_to(frame)
+    for _ in rigs.each_frame(range(1, 40)):
         for bone in ob.pose.bones:
             _, turn_x, turn_y, turn_z = bone.rotation_quaternion
             assert abs(turn_x) <= np.sin(0.15) + 1e-6
