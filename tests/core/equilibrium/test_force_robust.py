@@ -52,6 +52,11 @@ def random_forces(rng, chains, count):
     )
 
 
+def random_starts(rig, chains, rng):
+    """Return copies of the rig with random start poses inside the ranges."""
+    return rig.with_starts(np.array([rig.random_pose(rng, 0.9) for _ in range(chains)]))
+
+
 # A usual run has few chains; `scripts/test.py --only core-3.11 -- -m exhaustive` has ten thousand
 # and takes ten minutes.
 CHAINS, MANY_CHAINS = 6, 200
@@ -67,7 +72,7 @@ CASES = [
 def test_no_random_chain_diverges(seed, chains):
     rng = make_rng(seed)
     rig = random_rig(rng, int(rng.integers(1, 9)))
-    starts = rig.with_starts(np.array([rig.random_pose(rng, 0.9) for _ in range(chains)]))
+    starts = random_starts(rig, chains, rng)
     points = starts.joint_positions
     forces = random_forces(rng, chains, len(rig.kinds))
     targets = unit(rng.normal(size=(chains, 3))) * rig.length * rng.uniform(0, 1.3, (chains, 1))
