@@ -13,6 +13,7 @@ import pytest
 from blender_ik_addon.properties.forces import ForceSettings
 from blender_ik_addon.properties.joints.joint_definitions import JointSettings
 from blender_ik_addon.properties.settings import ChainSettings
+from tests.blender.overlay.viewports import needs_gpu
 
 ROOT = Path(__file__).resolve().parents[3]
 GROUPS = {"": ChainSettings, "joints.": JointSettings, "force.": ForceSettings}
@@ -78,6 +79,7 @@ def find_rows(pages: ModuleType, page: str, group: str) -> list[object]:
     return [dataclasses.replace(rows[0], other=None)] if "human" in group else rows
 
 
+@needs_gpu
 @pytest.mark.slow
 @pytest.mark.skipif(bool(bpy.app.binary_path), reason="workers need a Python that imports bpy")
 def test_rows_of_all_pages_are_measured_from_end_to_end(tmp_path):
