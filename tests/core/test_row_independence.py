@@ -88,10 +88,7 @@ def test_a_pose_is_the_same_to_the_last_digit_in_any_batch(count, solver, weight
     def solve_rows(rows):
         goals = core.Goals(targets[rows], poles[rows], 0.2, turns[rows])
         options = core.SolveOptions(
-            solver=solver,
-            use_flip_bend=flips[rows],
-            soft_distance=soft[rows],
-            orient_weight=weight,
+            solver=solver, use_flip_bend=flips[rows], soft_distance=soft[rows], orient_weight=weight
         )
         part = batch.take(rows)
         solutions = core.solve_batch(part, goals, options)

@@ -6,17 +6,7 @@ import math
 
 from .arithmetic import Arithmetic, Number
 from .matrices import Matrix, orient
-from .vectors import (
-    Vector,
-    choose,
-    cross,
-    dot,
-    norm,
-    perpendicular,
-    reject,
-    scale,
-    unit,
-)
+from .vectors import Vector, choose, cross, dot, norm, perpendicular, reject, scale, unit
 
 Quaternion = tuple[Number, Number, Number, Number]
 

@@ -6,14 +6,7 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.chains_first import (
-    apply,
-    chains_first,
-    chains_last,
-    flatten,
-    skew,
-    turn_by,
-)
+from ..algebra.chains_first import apply, chains_first, chains_last, flatten, skew, turn_by
 from ..algebra.nested import Rows, take_rows
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed

@@ -13,14 +13,7 @@ import numpy as np
 
 from ..algebra import turns
 from ..algebra.arithmetic import Array, Flags
-from ..algebra.chains_first import (
-    add_blocks,
-    apply,
-    chains_first,
-    chains_last,
-    flatten,
-    skew,
-)
+from ..algebra.chains_first import add_blocks, apply, chains_first, chains_last, flatten, skew
 from ..algebra.nested import Rows
 from ..algebra.quaternions import BASIS
 from ..descent.bone_rows import BoneRows

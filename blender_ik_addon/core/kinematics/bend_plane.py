@@ -226,12 +226,7 @@ def bend_side(joint_positions: Array) -> Array | None:
 
 
 def plan_bend(
-    m: Arithmetic,
-    start_chord: Any,
-    start_side: Any,
-    reach: Number,
-    target: Any,
-    pole: Pole | None,
+    m: Arithmetic, start_chord: Any, start_side: Any, reach: Number, target: Any, pole: Pole | None
 ) -> Bend:
     """Return the chord, side and rotation of a chain for its target.
 

@@ -109,11 +109,7 @@ def _solve_symmetric(
     trace = xx + yy + zz
     share = 1.0 / m.maximum(determinant, 1e-15 * trace * trace * trace)
     x, y, z = right[0] * share, right[1] * share, right[2] * share
-    return (
-        axx * x + axy * y + axz * z,
-        axy * x + ayy * y + ayz * z,
-        axz * x + ayz * y + azz * z,
-    )
+    return (axx * x + axy * y + axz * z, axy * x + ayy * y + ayz * z, axz * x + ayz * y + azz * z)
 
 
 def mix_directions(m: Arithmetic, start: StartPose, distance: Number, *, stays_near: bool) -> Array:

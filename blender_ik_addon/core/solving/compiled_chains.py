@@ -15,12 +15,7 @@ from ..algebra.nested import take_rows
 from ..algebra.vectors import cross
 from ..equilibrium.potential_energy import PotentialEnergy, compile_energy
 from ..kinematics.aims import Limbs, compile_limbs
-from ..kinematics.kinematic_tree import (
-    KinematicTree,
-    bound_reaches,
-    compile_tree,
-    measure_paths,
-)
+from ..kinematics.kinematic_tree import KinematicTree, bound_reaches, compile_tree, measure_paths
 from ..kinematics.posed import Posed, State
 from ..kinematics.start_pose import (
     StartPose,

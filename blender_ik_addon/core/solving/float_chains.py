@@ -25,12 +25,7 @@ from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.reach import REACH_TOLERANCE, measure_reach, soften_target
 from ..kinematics.start_pose import StartPose, faces_by_bone
-from ..kinematics.task import (
-    FINEST_TOLERANCE,
-    Task,
-    make_float_tasks,
-    relate_to_root,
-)
+from ..kinematics.task import FINEST_TOLERANCE, Task, make_float_tasks, relate_to_root
 from ..model.goals import Goals
 from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions

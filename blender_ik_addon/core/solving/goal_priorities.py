@@ -66,10 +66,7 @@ ROW_ATTRIBUTES = ("_tree", "_turn", "_place", "_level", "_target", "_start", "_c
 
 
 def solve_by_priority(
-    run: Run,
-    priorities: Sequence[int],
-    hints: Array,
-    floor: FloorPoints | None = None,
+    run: Run, priorities: Sequence[int], hints: Array, floor: FloorPoints | None = None
 ) -> tuple[Run, State, Counts, Array]:
     """Return poses that meet goals in the order of their priorities, near the start.
 

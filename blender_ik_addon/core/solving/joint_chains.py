@@ -387,11 +387,7 @@ def _record(
 
 
 def _judge_reach(
-    tree: KinematicTree,
-    targets: MeasuredTargets,
-    posed: Posed,
-    residual: Array,
-    is_held: Flags,
+    tree: KinematicTree, targets: MeasuredTargets, posed: Posed, residual: Array, is_held: Flags
 ) -> tuple[Flags, Flags, Flags]:
     """Return which effectors are stretched, which targets are too far, and which too near.
 

@@ -66,9 +66,7 @@ STEPS = (
 
 
 @pytest.mark.usefixtures("rigify", "human")
-def test_undo_redo_and_a_saved_file_show_the_pose_and_the_settings_of_their_step(
-    tmp_path,
-):
+def test_undo_redo_and_a_saved_file_show_the_pose_and_the_settings_of_their_step(tmp_path):
     reach()
     bpy.ops.ed.undo_push(message="limbs")
     states = [(places(human()), settings())]

@@ -246,9 +246,7 @@ def make_followed(*, is_bone: bool) -> tuple[bpy.types.Object, object]:
 
 
 @pytest.mark.parametrize("is_bone", [False, True])
-def test_a_target_that_a_constraint_carries_goes_to_the_point_and_a_held_one_is_refused(
-    is_bone,
-):
+def test_a_target_that_a_constraint_carries_goes_to_the_point_and_a_held_one_is_refused(is_bone):
     ob, moved = make_followed(is_bone=is_bone)
     chain, prop = ob.chain_ik.chains[0], rigs.make_empty("Prop", (0.3, 0.1, 0.4))
 

@@ -3,10 +3,7 @@
 import bpy
 import pytest
 
-from tests.blender.live.test_view_layers import (
-    hide_in_renders,
-    hide_in_viewports,
-)
+from tests.blender.live.test_view_layers import hide_in_renders, hide_in_viewports
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import select_objects
 

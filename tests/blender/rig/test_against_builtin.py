@@ -62,8 +62,7 @@ def test_a_chain_of_fifty_bones_reaches_all_of_twenty_targets():
 
 
 @pytest.mark.parametrize(
-    ("solver", "count"),
-    [("TWO_BONE", 2), *itertools.product(("FABRIK", "CCD", "NEWTON"), (2, 5))],
+    ("solver", "count"), [("TWO_BONE", 2), *itertools.product(("FABRIK", "CCD", "NEWTON"), (2, 5))]
 )
 def test_a_straight_limb_bends_toward_a_target_on_its_own_axis(count, solver):
     pair = Pair([(0.0, 0.0, z) for z in range(count + 1)], solver=solver)

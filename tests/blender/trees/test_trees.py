@@ -66,8 +66,7 @@ def test_bones_that_inherit_in_different_ways_under_a_sheared_parent_are_exact()
 
 @pytest.mark.usefixtures("space_of_trees")
 @pytest.mark.parametrize(
-    ("make", "solver"),
-    [(tree_rigs.make_y, "FABRIK"), (tree_rigs.make_body, "NEWTON")],
+    ("make", "solver"), [(tree_rigs.make_y, "FABRIK"), (tree_rigs.make_body, "NEWTON")]
 )
 def test_limits_hold_and_targets_inside_of_them_are_reached(make, solver):
     rig = make()

@@ -5,15 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import (
-    Chain,
-    Goal,
-    JointKind,
-    Joints,
-    Solver,
-    Status,
-    bone_rotations,
-)
+from blender_ik_addon.core import Chain, Goal, JointKind, Joints, Solver, Status, bone_rotations
 from blender_ik_addon.core.algebra import rotation, turns
 from blender_ik_addon.core.algebra.chains_first import chains_first
 from blender_ik_addon.core.descent.bone_rows import BoneRows

@@ -121,10 +121,7 @@ CHAINS = {
         "cannot stretch",
         lambda: replace(TREE.tree(), joints=replace(TREE.joints(), slide_high=np.ones(10))),
     ),
-    "a bone floats": (
-        "first bone",
-        lambda: joints((core.JointKind.BALL, core.JointKind.FLOATING)),
-    ),
+    "a bone floats": ("first bone", lambda: joints((core.JointKind.BALL, core.JointKind.FLOATING))),
     "a chain floats": ("Only a whole tree", lambda: floating(None)),
     "two roots float": ("Only a whole tree", lambda: floating((-1, -1))),
     "a slide without end": ("infinite slide", lambda: joints(slide_high=np.full(3, INFINITE))),

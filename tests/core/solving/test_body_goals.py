@@ -104,10 +104,7 @@ def test_a_pose_to_stay_near_works_as_a_start_pose(part, seed):
     assert first.residual.max() < pulled_bodies.MET
     joints = replace(person.chain.joints, start_wxyz=first.local_rotations_wxyz)
     moved = replace(person.chain, joint_positions=first.joint_positions, joints=joints)
-    near = {
-        "near_wxyz": first.local_rotations_wxyz,
-        "near_root": first.joint_positions[0],
-    }
+    near = {"near_wxyz": first.local_rotations_wxyz, "near_root": first.joint_positions[0]}
     expected = solve(moved, goals[1], pulled_bodies.NEAR).joint_positions
     solution = solve(person.chain, replace(goals[1], **near), pulled_bodies.NEAR)
     assert solution.residual.max() < pulled_bodies.MET
