@@ -11,6 +11,8 @@ from ...core import Solutions
 from ...core.algebra import rotation
 from ...core.algebra.arithmetic import Array, Flags, Indices
 from ...core.model.status import BLENDED, REACHED
+from ...core.solving.goal_priorities import STRENGTHS
+from ..frames.bases import points_in_base
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
 from ..posing.frame_solve import FrameSolve
@@ -49,6 +51,7 @@ class BodySolve(FrameSolve):
         ]
         self._carries = carries = find_carried(bodies[0].limbs, parents)
         chains, priorities = bodies[0].live_chains, np.array(bodies[0].priorities)
+        self._is_soft = priorities > max(STRENGTHS)
         self._reaches_anywhere = reach_anywhere(self._all_limbs, carries, chains, priorities)
         grows = np.array([[chain.can_grow for chain in body.live_chains] for body in bodies])
         self._grows = grows & self._reaches_anywhere
@@ -67,8 +70,7 @@ class BodySolve(FrameSolve):
             posing,
             goals=replace(posing.goals, target_position=ends + pulls[..., None] * missing),
         )
-        tolerance = self.settings.tolerance[inputs.rows] / inputs.places.unit[:, None]
-        tolerance += LENGTH_ROUNDING * frames.lengths(result.poses)
+        tolerance = self._tolerance(inputs, frames, result.poses)
         is_short = pulls * np.linalg.norm(missing, axis=2) > tolerance
         is_released = (self._grows[inputs.rows] & ~is_short) @ self._moves_with
         gives_way = (is_short & ~is_released & inputs.is_followed).any(axis=1)
@@ -84,6 +86,11 @@ class BodySolve(FrameSolve):
             result = result.put(rows, self._reach_again(some, faded, given))
         return posing.start, self._follow_faded(inputs, posing, result)
 
+    def _tolerance(self, inputs: PlacedInputs, frames: ChainFrames, poses: ChainPoses) -> Array:
+        """Return the distances from targets up to which chains have arrived, shape (b, E)."""
+        tolerance: Array = self.settings.tolerance[inputs.rows] / inputs.places.unit[:, None]
+        return tolerance + LENGTH_ROUNDING * frames.lengths(poses)
+
     def _follow_faded(
         self, inputs: PlacedInputs, posing: Posing, result: SolvedPoses
     ) -> SolvedPoses:
@@ -98,15 +105,21 @@ class BodySolve(FrameSolve):
         chosen = self._hangs_on_faded[some.rows]
         written = self._write(some, posing.frames, before.poses).poses
         after = self._reach(some, posing, written, chosen, before)
-        poses, hangs = before.poses, np.zeros(before.poses.scale.shape, dtype=np.bool_)
+        return result.put(rows, self._with_limbs(posing.frames, before, after, chosen))
+
+    def _with_limbs(
+        self, frames: ChainFrames, before: SolvedPoses, after: SolvedPoses, chains: Flags
+    ) -> SolvedPoses:
+        """Return the bodies before, with the limbs of some chains (b, E) as they are after."""
+        poses, takes = before.poses, np.zeros(before.poses.scale.shape, dtype=np.bool_)
         for limb in self._all_limbs:
-            hangs[:, limb.rows] = chosen[:, limb.chains].any(axis=1)[:, None, None]
-        rotations = np.where(hangs[..., None], after.poses.rotations, poses.rotations)
-        scale, slides = np.where(hangs, after.poses.scale, poses.scale), poses.slides
+            takes[:, limb.rows] = chains[:, limb.chains].any(axis=1)[:, None, None]
+        rotations = np.where(takes[..., None], after.poses.rotations, poses.rotations)
+        scale, slides = np.where(takes, after.poses.scale, poses.scale), poses.slides
         if slides is not None and after.poses.slides is not None:
-            slides = np.where(hangs[..., 0], after.poses.slides, slides)
-        poses = posing.frames.rooted(poses.joints[:, 0]).posed(rotations, scale, slides)
-        return result.put(rows, replace(after, poses=poses))
+            slides = np.where(takes[..., 0], after.poses.slides, slides)
+        poses = frames.rooted(poses.joints[:, 0]).posed(rotations, scale, slides)
+        return replace(after, poses=poses)
 
     def _reach(
         self,
@@ -191,7 +204,8 @@ class BodySolve(FrameSolve):
         result = solve_with_joints(near_posing)
         is_limited = self.settings.joints is not None
         result = turn_tips(near_posing, result, is_limited=is_limited)
-        codes, is_partial = result.solutions.status_code, self._pulls[inputs.rows] < 1.0
+        codes, pulls = result.solutions.status_code, self._pulls[inputs.rows]
+        is_partial = (pulls > 0.0) & (pulls < 1.0)
         is_short = codes != REACHED
         # Reached here means: reached the goal at its share of the way.
         codes = np.where(is_partial & ~is_short, BLENDED, codes)
@@ -201,20 +215,46 @@ class BodySolve(FrameSolve):
         """Return bodies that have given way, with limbs that carry no others solved once more.
 
         So a limb bends to its side wherever the body has brought it, and reaches on if the body
-        comes only part of the way. It is soft by the rest of the way.
+        comes only part of the way: it goes, and is soft, by the rest of the way. It stays where it
+        would miss the place that the body has brought it to, or go below the floor.
         """
-        chosen = np.tile(self._reaches_anywhere @ self._moves_with, (len(inputs.rows), 1))
-        some = inputs._replace(softness=1.0 - self._pulls[inputs.rows])
-        after = self._reach(some, posing, given.poses, chosen, given)
+        rows, places, frames = inputs.rows, inputs.places, posing.frames
+        pulls = np.where(self._grows[rows] @ self._moves_with, 0.0, self._pulls[rows])
+        ends = given.poses.joints[:, frames.hanging.count :]
+        points = points_in_base(places.from_world, inputs.targets[:, :, :3, 3])
+        tolerance, back = self._tolerance(inputs, frames, given.poses), ends - points
         if posing.floor is None:
-            return after
-        # Limbs solved by themselves ignore the floor: reject bodies that go deeper.
-        before, now = (
-            posing.floor.heights(one.poses.matrices, one.poses.joints) for one in (given, after)
-        )
-        slack = LENGTH_ROUNDING * posing.frames.lengths(given.poses).max(axis=1, keepdims=True)
-        deeper = np.flatnonzero((now < np.minimum(before, 0.0) - slack).any(axis=1))
-        return after.put(deeper, given.take(deeper))
+            # What has arrived goes to its target itself, without the rounding of the body's solve.
+            distance = np.maximum(np.linalg.norm(back, axis=2), tolerance)
+            back *= (1.0 - tolerance / distance)[..., None]
+        # What pulls softly goes on to its target: the body has brought it no definite way.
+        back *= np.where(self._is_soft, 0.0, pulls)[..., None]
+        targets = inputs.targets.copy()
+        targets[:, :, :3, 3] += back @ places.to_world.swapaxes(1, 2)
+        some = inputs._replace(softness=1.0 - pulls, targets=targets)
+        chosen = np.tile(self._reaches_anywhere @ self._moves_with, (len(rows), 1))
+        after = self._reach(some, posing, given.poses, chosen, given)
+        now, goals = after.poses.joints[:, frames.hanging.count :], points + back
+        missing = (np.linalg.norm(one - goals, axis=2) for one in (now, ends))
+        stays = np.subtract(*missing) > tolerance
+        if posing.floor is not None:
+            stays |= self._go_deeper(posing.floor, frames, given.poses, after.poses)
+        before, solutions = given.solutions.status_code, after.solutions
+        codes = np.where((pulls > 0.0) | stays, before, solutions.status_code)
+        after = replace(after, solutions=replace(solutions, status_code=codes))
+        return self._with_limbs(frames, given, after, chosen & ~(stays @ self._moves_with))
+
+    def _go_deeper(
+        self, floor: BodyFloor, frames: ChainFrames, before: ChainPoses, after: ChainPoses
+    ) -> Flags:
+        """Return which chains move a point farther below the floor, shape (b, E)."""
+        was, now = (floor.heights(pose.matrices, pose.joints) for pose in (before, after))
+        slack = LENGTH_ROUNDING * frames.lengths(before).max(axis=1, keepdims=True)
+        is_deeper = now < np.minimum(was, 0.0) - slack
+        moves = np.zeros((is_deeper.shape[1], len(self._moves_with)), dtype=np.bool_)
+        for limb in self._all_limbs:
+            moves[np.ix_(np.isin(floor.above.rows, limb.rows), limb.chains)] = True
+        return is_deeper @ moves @ self._moves_with.T
 
 
 def _without(posing: Posing, is_released: Flags) -> Posing:

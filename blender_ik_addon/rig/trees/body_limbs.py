@@ -90,15 +90,22 @@ def reach_anywhere(
 ) -> Flags:
     """Return which chains reach by themselves wherever their body has brought them, shape (E,).
 
-    What hangs on them must not miss it: nothing, single bones (toes), or what comes after a limb
-    of two bones (fingers of an arm). Longer limbs, like spines, may leave shoulders elsewhere.
+    What hangs on a limb must not miss it: nothing, single bones (toes), or what comes after a limb
+    of two bones (fingers of an arm), each on a tip that takes its target's whole rotation. Longer
+    limbs, like spines, may leave shoulders elsewhere.
     """
     is_pair = np.zeros(len(priorities), dtype=np.bool_)
+    is_root = is_pair.copy()
     for limb in limbs:
-        is_pair[list(limb.chains)] = limb.above >= 0 and limb.driven.hanging.count == 2
+        is_pair[list(limb.chains)] = limb.driven.hanging.count == 2
+        is_root[list(limb.chains)] = limb.above < 0
+    keeps_tip = [
+        chain.plan.turns_tip and chain.spec.options.orient_weight == 1.0 for chain in live_chains
+    ]
     may_follow = np.array([chain.only_turns for chain in live_chains])
     may_follow = may_follow | is_pair[:, None] & (priorities > priorities[:, None])
-    reaches: Flags = ~(carries & ~may_follow).any(axis=1)
+    may_follow &= np.array(keeps_tip)[:, None]
+    reaches: Flags = ~(carries & ~may_follow).any(axis=1) & ~is_root
     return reaches
 
 

@@ -15,6 +15,8 @@ from tests.blender.setups.selecting import press
 
 PULLS = (0.99, 0.999, 0.9999, 1.0)
 """Pulls that come nearer and nearer to a full one."""
+MAX_STEP = 1.5
+"""Largest turn of a bone between two of the last pulls, degrees: a thousandth of the way."""
 PAST_BODY = (0.7, -0.4, -0.5)
 """Offset of a hand that its body does not reach."""
 PAST_FINGERS = (-0.24, -0.81, -0.31)
@@ -55,11 +57,7 @@ def test_a_limb_comes_to_its_full_pull_and_influence_without_a_pop(
     for value in PULLS:
         rigs.change(body.chain_ik.chains["Arm.L"], **{setting: value})
         shown.append(axes(body))
-    steps = largest_turns(shown)
-    # A tenth of the way, a tenth of the turn; rounding of float32 is below that.
-    assert steps[0] > 0.2
-    assert steps[1] < 0.2 * steps[0]
-    assert steps[2] < 0.2 * steps[1] + 0.05
+    assert max(largest_turns(shown)[1:]) < MAX_STEP
 
 
 @pytest.mark.parametrize("soft", [0.0, 0.05])
