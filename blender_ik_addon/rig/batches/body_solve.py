@@ -234,9 +234,10 @@ class BodySolve(FrameSolve):
         some = inputs._replace(softness=1.0 - pulls, targets=targets)
         chosen = np.tile(self._reaches_anywhere @ self._moves_with, (len(rows), 1))
         after = self._reach(some, posing, given.poses, chosen, given)
-        now, goals = after.poses.joints[:, frames.hanging.count :], points + back
-        missing = (np.linalg.norm(one - goals, axis=2) for one in (now, ends))
-        stays = np.subtract(*missing) > tolerance
+        goals, reached = points + back, after.poses.joints[:, frames.hanging.count :]
+        was, now = (np.linalg.norm(one - goals, axis=2) for one in (ends, reached))
+        # A goal may be as far from its end as the tolerance, up to rounding.
+        stays = (was < 2.0 * tolerance) & (now > was + tolerance)
         if posing.floor is not None:
             stays |= self._go_deeper(posing.floor, frames, given.poses, after.poses)
         before, solutions = given.solutions.status_code, after.solutions
