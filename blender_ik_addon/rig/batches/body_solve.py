@@ -240,6 +240,8 @@ class BodySolve(FrameSolve):
         stays = (was < 2.0 * tolerance) & (now > was + tolerance)
         if posing.floor is not None:
             stays |= self._go_deeper(posing.floor, frames, given.poses, after.poses)
+        # What carries a limb below the floor stays with it, if it has been solved once more.
+        stays &= chosen
         before, solutions = given.solutions.status_code, after.solutions
         codes = np.where((pulls > 0.0) | stays, before, solutions.status_code)
         after = replace(after, solutions=replace(solutions, status_code=codes))
