@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,13 +99,14 @@ class Joints(Record):
         )
         ranges = {"low": axes, "high": axes, "slide_low": bones, "slide_high": bones}
         self._freeze_arrays(InvalidChainError, "joints' ", can_be_infinite=True, **ranges)
-        unturned = np.asarray(self.unturned)
-        is_index = (unturned >= 0) & (unturned < len(self.kinds)) & (unturned % 1 == 0)
-        if unturned.ndim != 1 or not is_index.all():
+        given = self.unturned
+        indices = np.asarray(tuple(given) if isinstance(given, Iterable) else given)
+        is_index = (indices >= 0) & (indices < len(self.kinds)) & (indices % 1 == 0)
+        if indices.ndim != 1 or not is_index.all():
             raise InvalidChainError(
                 "An index in unturned is out of range: give the indices of bones."
             )
-        freeze(self, "unturned", tuple(int(bone) for bone in self.unturned))
+        freeze(self, "unturned", tuple(int(bone) for bone in indices))
         if JointKind.FLOATING in self.kinds[1:]:
             raise InvalidChainError("Only the first bone can float: put it before all others.")
         self._check_ranges()

@@ -370,9 +370,11 @@ class Run(Rows):
         NEWTON moves effectors and aims together, so it may end far from a pole. At its target a
         limb faces its pole without moving its effector, unless limits stop it.
         """
-        merit, is_at_target = self._find_aim_merit(aims, state), ~self.is_open(state)
-        tolerance = AIM_TOLERANCE * AIM_WEIGHTS[-1] * self.tree.reach
-        flags = is_at_target & (merit > tolerance)
+        flags = ~self.is_open(state)
+        if not flags.any():
+            return state, used
+        merit = self._find_aim_merit(aims, state)
+        flags &= merit > AIM_TOLERANCE * AIM_WEIGHTS[-1] * self.tree.reach
         if not flags.any():
             return state, used
         faced = self._face_poles(aims, state)

@@ -20,7 +20,7 @@ from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
 from ..posing.solved import PlacedInputs
 from ..trees.body_floor import AboveFloor, BodyFloor
-from ..trees.body_limbs import BodyLimb, find_carried, group_limbs, reach_anywhere
+from ..trees.body_limbs import BodyLimb, find_carried, find_moving, group_limbs, reach_anywhere
 from ..trees.body_plan import BodyPlan
 from ..trees.driven import Driven
 from .limb_solve import LimbPoses, LimbSolve
@@ -56,6 +56,8 @@ class BodySolve(FrameSolve):
         grows = np.array([[chain.can_grow for chain in body.live_chains] for body in bodies])
         self._grows = grows & self._reaches_anywhere
         self._moves_with = carries | np.eye(len(chains), dtype=np.bool_)
+        rows = self._above.rows if self._above else ()
+        self._moves_point = find_moving(self._all_limbs, self._moves_with, rows)
 
     def _solve(self, inputs: PlacedInputs, frames: ChainFrames) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of bodies."""
@@ -254,10 +256,7 @@ class BodySolve(FrameSolve):
         was, now = (floor.heights(pose.matrices, pose.joints) for pose in (before, after))
         slack = LENGTH_ROUNDING * frames.lengths(before).max(axis=1, keepdims=True)
         is_deeper = now < np.minimum(was, 0.0) - slack
-        moves = np.zeros((is_deeper.shape[1], len(self._moves_with)), dtype=np.bool_)
-        for limb in self._all_limbs:
-            moves[np.ix_(np.isin(floor.above.rows, limb.rows), limb.chains)] = True
-        return is_deeper @ moves @ self._moves_with.T
+        return is_deeper @ self._moves_point
 
 
 def _without(posing: Posing, is_released: Flags) -> Posing:

@@ -82,6 +82,17 @@ def find_carried(limbs: Sequence[BodyLimb], parents: Sequence[int]) -> Flags:
     return carries
 
 
+def find_moving(limbs: Sequence[BodyLimb], moves_with: Flags, rows: Sequence[int]) -> Flags:
+    """Return which chains (columns) move points on bones in some rows, shape (F, E).
+
+    ``moves_with`` are the chains (columns) that each chain (rows) moves, itself included.
+    """
+    belongs = np.zeros((len(rows), len(moves_with)), dtype=np.bool_)
+    for limb in limbs:
+        belongs[np.ix_(np.isin(rows, limb.rows), limb.chains)] = True
+    return belongs @ moves_with.T
+
+
 def reach_anywhere(
     limbs: Sequence[BodyLimb],
     carries: Flags,

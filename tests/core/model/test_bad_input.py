@@ -319,6 +319,11 @@ def test_a_number_of_any_kind_stands_for_all_bones():
         assert np.array_equal(forces(masses=number).masses, np.ones(3))
 
 
+def test_unturned_bones_are_taken_from_any_collection():
+    for bones in ({1, 2}, iter((1, 2)), np.array((1, 2))):
+        assert set(joints(unturned=bones).unturned) == {1, 2}
+
+
 def test_names_and_lists_stand_for_members_and_arrays():
     for lead in core.Lead:
         one, other = (
