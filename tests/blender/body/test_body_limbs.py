@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.blender.body import human_bodies as bodies
+from tests.blender.body.test_body_floor import lay_floor
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
@@ -90,3 +91,47 @@ def test_a_leg_that_pulls_in_part_reaches_on_with_its_toe(body):
     way = bodies.places(body)["shin.L"][1] - bodies.places(body)["thigh.L"][0]
     target = bodies.places(body)["Leg Target.L"][0] - bodies.places(body)["thigh.L"][0]
     assert np.linalg.norm(np.cross(way, target)) < 1e-3 * np.linalg.norm(way)
+
+
+def feet_of(ob: bpy.types.Object) -> dict[str, np.ndarray]:
+    shown = bodies.places(ob)
+    return {name: shown[name] for name in bodies.FEET}
+
+
+@pytest.mark.parametrize("offset", [bodies.AWAY, (0.2, -0.5, -0.3)])
+def test_pinned_feet_stay_where_the_solver_of_their_leg_alone_does_not_arrive(rigify, offset):
+    """Once they slid by up to 0.19 m."""
+    ob = bodies.make_body(use_limits=True)
+    for chain in ob.chain_ik.chains:
+        if chain.name.startswith(("Arm", "Leg")):
+            rigs.change(chain, solver="FABRIK", use_finish=False)
+    before = feet_of(ob)
+    bodies.move(ob, "Arm Target.L" if offset == bodies.AWAY else "Torso", offset)
+    assert bodies.farthest(before, feet_of(ob)) < 1e-4
+
+
+def test_toes_arrive_below_feet_that_take_half_of_the_rotation_of_their_targets(body):
+    for name in ("Leg.L", "Leg.R"):
+        rigs.change(body.chain_ik.chains[name], orient_weight=0.5)
+    bodies.move(body, "Torso", (0.2, -0.5, -0.3))
+    for name in ("Toe.L", "Toe.R"):
+        assert body.chain_ik.chains[name].status.startswith("Reached")
+
+
+def test_an_elbow_on_the_floor_takes_back_no_other_limb(body):
+    """Once the neck turned by 92 degrees between two places of the torso."""
+    lay_floor(body)
+    shown = []
+    for share in np.linspace(0.85, 0.93, 6):
+        bodies.move(body, "Torso", tuple(share * x for x in (0.3, -0.2, -0.95)))
+        shown.append({"spine.004": axes(body)["spine.004"]})
+    assert max(largest_turns(shown)) < 10.0
+
+
+def test_a_spine_that_reaches_at_two_places_reaches_between_them(body):
+    """Once one long step seemed to take too much force at single places: 0.03 of the reach off."""
+    rigs.change(body.chain_ik.chains["Spine"], priority=1)
+    for share in np.linspace(0.496, 0.546, 7):
+        way = (0.626037886179093, -1.0037161706803417, -0.5391014874615021)
+        bodies.move(body, "Spine Target", tuple(share * x for x in way))
+        assert body.chain_ik.chains["Spine"].status.startswith("Reached")
