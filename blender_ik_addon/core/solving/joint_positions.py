@@ -15,7 +15,6 @@ from dataclasses import replace
 import numpy as np
 
 from ..algebra.arithmetic import Array, Counts, Flags
-from ..algebra.arrays import norm
 from ..algebra.nested import repeat_single
 from ..equilibrium.potential_energy import PotentialEnergy, measure_energy
 from ..equilibrium.settling import pull_effectors
@@ -28,7 +27,7 @@ from .bend_starts import BendStarts, bend_as_free, nudge_states
 from .compiled_chains import CompiledChains
 from .float_chains import WarmStart
 from .iteration import RUN_IN_ITERATIONS
-from .joint_run import AIM_WEIGHTS, MIN_MOVE_GAIN, Run
+from .joint_run import MIN_MOVE_GAIN, Run
 from .restarts import SIDE_TOLERANCE, restart
 from .sweeps import MOST_SWEEPS, SWEPT, sweep_joints
 
@@ -254,9 +253,5 @@ def _find_merit(run: Run, state: State) -> Array:
 
     Distances within the tolerance do not count.
     """
-    errors = np.maximum(run.find_errors(state), run.accepted)
-    if run.aims is None:
-        return errors
-    aims = replace(run.aims, weight=AIM_WEIGHTS[-1] * run.tree.reach)
-    merit: Array = errors + norm(aims.find_output(state.posed))
+    merit: Array = np.maximum(run.find_errors(state), run.accepted) + run.find_aim_merit(state)
     return merit

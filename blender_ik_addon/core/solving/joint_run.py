@@ -373,20 +373,22 @@ class Run(Rows):
         flags = ~self.is_open(state)
         if not flags.any():
             return state, used
-        merit = self._find_aim_merit(aims, state)
+        merit = self.find_aim_merit(state)
         flags &= merit > AIM_TOLERANCE * AIM_WEIGHTS[-1] * self.tree.reach
         if not flags.any():
             return state, used
         faced = self._face_poles(aims, state)
         faced, used = self._turn_to_aims(aims, faced, used, (flags, flags))
         faced, used = self.close(self.tree.restate(faced), used)
-        is_better = flags & ~self.is_open(faced) & (self._find_aim_merit(aims, faced) < merit)
+        is_better = flags & ~self.is_open(faced) & (self.find_aim_merit(faced) < merit)
         return faced.choose(is_better, state), used
 
-    def _find_aim_merit(self, aims: Aims, state: State) -> Array:
-        """Return the norms of the weighted angles to all aims, shape (B,)."""
-        weight = AIM_WEIGHTS[-1] * self.tree.reach
-        return norm(replace(aims, weight=weight).find_output(state.posed))
+    def find_aim_merit(self, state: State) -> Array:
+        """Return the norms of the weighted angles to all aims, shape (B,); zero without aims."""
+        if self.aims is None:
+            return np.zeros(len(self.iterations))
+        aims = replace(self.aims, weight=AIM_WEIGHTS[-1] * self.tree.reach)
+        return norm(aims.find_output(state.posed))
 
     def _turn_to_aims(
         self, aims: Aims, state: State, used: Counts, is_aimed: tuple[Flags, Flags]
