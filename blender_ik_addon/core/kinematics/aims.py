@@ -66,14 +66,16 @@ class PoleCurvature(NamedTuple):
 
 @dataclass(frozen=True)
 class Limbs(Rows):
-    """The limbs of P effectors in the start poses of B trees; the limb of a chain is all of it.
+    """The limbs of P effectors in the start poses of B trees.
+
+    The limb of a chain is all of it, but for a tip that takes a rotation: that does not bend.
 
     Attributes:
         topology: Hierarchy of the bones.
         bones: Bones of each limb, two or more.
         effectors: The effector of each limb.
         root: Roots of the limbs, shape (P, 3, B).
-        chord: Unit directions from the limbs' roots to effectors, (P, 3, B).
+        chord: Unit directions from the limbs' roots to their ends, (P, 3, B).
         side: Directions to which the limbs bend, shape (P, 3, B).
         carried_side: As ``find_carried_side``, shape (P, 3, B).
         reach: Reaches of the limbs, shape (P, B).
@@ -94,11 +96,11 @@ class Limbs(Rows):
         """The first bone of each limb."""
         return [limb[0] for limb in self.bones]
 
-    def take_effectors(self, flags: Sequence[bool] | None) -> Limbs:
-        """Return the limbs of flagged effectors; None means all."""
-        if flags is None:
-            return self
+    def take_effectors(self, flags: Sequence[bool]) -> Limbs:
+        """Return the limbs of flagged effectors."""
         rows = [row for row, effector in enumerate(self.effectors) if flags[effector]]
+        if len(rows) == len(self.effectors):
+            return self
         return Limbs(
             self.topology,
             tuple(self.bones[row] for row in rows),
@@ -108,6 +110,18 @@ class Limbs(Rows):
             self.side[rows],
             self.carried_side[rows],
             self.reach[rows],
+        )
+
+    def join(self, others: Limbs) -> Limbs:
+        """Return these limbs, and others of the same trees."""
+        if not (self.effectors and others.effectors):
+            return self if self.effectors else others
+        names = "root", "chord", "side", "carried_side", "reach"
+        return Limbs(
+            self.topology,
+            self.bones + others.bones,
+            self.effectors + others.effectors,
+            *(np.concatenate((getattr(self, name), getattr(others, name))) for name in names),
         )
 
     @cached_property
@@ -143,7 +157,12 @@ class Limbs(Rows):
 
 
 def compile_limbs(
-    topology: Topology, kinds: Sequence[JointKind], posed: Posed, hints: Array
+    topology: Topology,
+    kinds: Sequence[JointKind],
+    posed: Posed,
+    hints: Array,
+    *,
+    turns_tip: bool,
 ) -> Limbs:
     """Return the limbs of trees.
 
@@ -152,14 +171,14 @@ def compile_limbs(
         kinds: Their joints.
         posed: Start poses of the bones.
         hints: Bend directions for straight limbs, zero for no hint, shape (n, 3, B).
+        turns_tip: Whether the bones of the effectors take rotations.
     """
     bones, effectors, starts, carried = [], [], [], []
     for effector, limb in enumerate(topology.limbs):
-        tip = posed.tips[effector]
-        if (norm(tip - posed.heads[limb[-1]]) <= MIN_LENGTH).all():
-            # A bone whose head is the effector does not bend to its pole.
-            limb = limb[:-1]
-        points = np.concatenate((posed.heads[list(limb)], tip[None]))
+        points = np.concatenate((posed.heads[list(limb)], posed.tips[[effector]]))
+        if turns_tip or (norm(points[-1] - points[-2]) <= MIN_LENGTH).all():
+            # Neither a bone that takes a rotation nor one whose head is the effector bends.
+            limb, points = limb[:-1], points[:-1]
         if len(limb) > 1 and (norm(np.diff(points, axis=0)) > MIN_LENGTH).all():
             bones.append(limb)
             effectors.append(effector)
@@ -187,7 +206,7 @@ class Poles(Rows):
 
     Attributes:
         limbs: The limbs.
-        target: Targets of the effectors, shape (P, 3, B).
+        target: Targets of the limbs' ends, shape (P, 3, B).
         position: Positions of the poles, shape (P, 3, B).
         angle: Radians about the chord, shape (P, B).
         sign: -1 for trees whose limbs are flipped to the other side, shape (B,).
@@ -200,6 +219,14 @@ class Poles(Rows):
     angle: Array
     sign: Array
     keeps_start: bool = False
+
+    def end_before(self, tips: Tips, arms: Array | float = 0.0) -> Poles:
+        """Return the poles of limbs that end at the heads of tips, no longer at those of arms."""
+        target, change = self.target.copy(), arms - tips.goal_arm
+        for row, effector in enumerate(self.limbs.effectors):
+            if effector in tips.effectors:
+                target[row] += change[tips.effectors.index(effector)]
+        return replace(self, target=target)
 
     def measure(self, posed: Posed) -> Bulges:
         """Return the bulges of limbs from their chords."""
@@ -321,12 +348,20 @@ class Tips(Rows):
         effectors: Indices of the effectors, likewise.
         turn: Goal rotations from the start pose, wxyz, shape (T, 4, B).
         back: Inverses of the bones' axes in the start pose, shape (T, 3, 3, B).
+        arm: From the bones' heads to the effectors in the start pose, shape (T, 3, B).
     """
 
     bones: tuple[int, ...]
     effectors: tuple[int, ...]
     turn: Array
     back: Array
+    arm: Array
+
+    @property
+    def goal_arm(self) -> Array:
+        """From the bones' heads to the effectors where the goals are met, shape (T, 3, B)."""
+        arm: Array = np.einsum("tijb,tjb->tib", turns.to_matrices(self.turn), self.arm)
+        return arm
 
     def find_rotation_errors(self, posed: Posed) -> Array:
         """Return the rotations from the goals to the bones' axes, rotation vectors (T, 3, B)."""
@@ -365,7 +400,10 @@ class Aims(Rows):
         if self.tips is None or share == 1.0:
             return self
         rest = turns.from_vectors((1.0 - share) * self.tips.find_rotation_errors(posed))
-        return replace(self, tips=replace(self.tips, turn=turns.multiply(rest, self.tips.turn)))
+        tips, poles = replace(self.tips, turn=turns.multiply(rest, self.tips.turn)), self.poles
+        if poles is not None:
+            poles = poles.end_before(tips, self.tips.goal_arm)
+        return replace(self, poles=poles, tips=tips)
 
     @property
     def effectors(self) -> tuple[int, ...]:

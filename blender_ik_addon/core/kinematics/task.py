@@ -59,8 +59,13 @@ def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
         options.tolerance,
         options.iterations,
         soft if is_soft(soft) else None,
-        goal.tip_rotation_wxyz if options.orient_weight > 0.0 else None,
+        goal.tip_rotation_wxyz if turns_tips(goal, options) else None,
     )
+
+
+def turns_tips(goals: Goal | Goals, options: SolveOptions) -> bool:
+    """Return whether bones of effectors take rotations."""
+    return goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
 
 
 def turn_to_flip(pole_angle: float | Array, use_flip: bool | Flags) -> Any:

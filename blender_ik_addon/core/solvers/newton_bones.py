@@ -27,19 +27,21 @@ class BendSide(NamedTuple):
     """The side of its chord that a chain should bend to, as in ``Poles``.
 
     Unit vectors toward and across it, the direction to it that the first bone carries, in the axes
-    of that bone, the lengths of the chain and of its chord, and a radian's weight.
+    of that bone, the count of the bones that bend, their length and that of their chord, and a
+    radian's weight.
     """
 
     toward: Vector
     across: Vector
     carried_side: Vector
+    bone_count: int
     reach: float
     distance: float
     weight: float
 
     def measure(self, pose: SweepPose) -> tuple[float, SideSlope]:
         """Return the weighted angle past the side, and its gradients."""
-        inner, share = pose.points[1:-1], 1.0 / (len(pose.points) - 2)
+        inner, share = pose.points[1 : self.bone_count], 1.0 / (self.bone_count - 1)
         x, y, z = (sum(coordinate) * share for coordinate in zip(*inner, strict=True))
         carried = rotate(pose.orientations[0], self.carried_side)
         bulge = dot((x, y, z), self.toward), dot((x, y, z), self.across)
@@ -236,15 +238,18 @@ def _find_gradients(bones: JointedBones, state: BonesState) -> list[tuple[Vector
     tip = () if bones.tip is None else bones.tip.gradients
     if bones.side is None:
         return [tip] * len(bones.chain.bones)
-    return [(side, *tip) for side in _find_side_gradients(state)]
+    return [(side, *tip) for side in _find_side_gradients(bones.side.bone_count, state)]
 
 
-def _find_side_gradients(state: BonesState) -> list[Vector]:
-    """Return the gradients of the angle past the side by turns of each joint, outside frames."""
+def _find_side_gradients(count: int, state: BonesState) -> list[Vector]:
+    """Return the gradients of the angle past the side by turns of each joint, outside frames.
+
+    Only the first bones, ``count`` of them, bend to the side.
+    """
     points, (by_mean, by_turn) = state.pose.points, state.side_slope
-    count = len(points) - 1
-    slope, points_sum, gradients = scale(by_mean, 1.0 / (count - 1)), ZERO, []
-    for later, point in enumerate(reversed(points[:-1])):
+    gradients = [ZERO] * (len(points) - 1 - count)
+    slope, points_sum = scale(by_mean, 1.0 / (count - 1)), ZERO
+    for later, point in enumerate(reversed(points[:count])):
         # The sum of the vectors from this joint to the inner joints beyond it.
         gradients.append(cross(subtract(points_sum, scale(point, later)), slope))
         points_sum = add(points_sum, point)

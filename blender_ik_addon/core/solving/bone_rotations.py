@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from ..algebra import turns
 from ..algebra.arithmetic import Array
+from ..algebra.chains_first import chains_first
 from ..algebra.rotation import conjugate, multiply, normalize, power, rotate
+from ..kinematics.task import turns_tips
 from ..kinematics.transport import carry_rotation
-from ..model.chains import Chain
+from ..model.chains import Chain, Chains
 from ..model.errors import InvalidChainError
+from ..model.goals import Goals
+from ..model.options import SolveOptions
 from ..model.solutions import Solution, Solutions
 from .compiled_chains import CompiledChains, compile_chains
 
@@ -66,3 +73,22 @@ def turn_part_way(points: Array, turns: Array, share: float) -> Array:
         carried = normalize(multiply(carried, local[:, bone]))
         turned[:, bone + 1] = turned[:, bone] + rotate(carried, segments[:, bone])
     return turned
+
+
+def drop_joints(chains: Chains, batch: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
+    """Return solutions of chains that have joints for the solve only, as those without joints."""
+    assert batch.local_rotations_wxyz is not None
+    with_joints = compile_chains(compile_chains(chains).unconstrained)
+    tree, start = with_joints.tree, with_joints.start_posed.axes
+    posed = tree.pose(tree.joints.to_turns(batch.local_rotations_wxyz)).axes
+    turned = turns.from_matrices(np.einsum("nijb,nkjb->nikb", posed, start))
+    rotations = chains_first(turned)
+    return replace(
+        batch,
+        tip_rotation_wxyz=rotations[:, -1] if turns_tips(goals, options) else None,
+        blended_rotations_wxyz=rotations,
+        local_rotations_wxyz=None,
+        slides=None,
+        holds=None,
+        tip_gap=0.0,
+    )

@@ -21,7 +21,6 @@ from ..kinematics.start_pose import (
     StartPose,
     align_free_joints,
     compile_start_poses,
-    find_carried_side,
     make_free_joints,
 )
 from ..kinematics.transport import Swings, compile_swings
@@ -123,15 +122,12 @@ class CompiledChains:
     def _compile_floats(self, starts: BendStarts) -> tuple[FloatChain, ...] | None:
         if not starts.runs:
             return None
-        posed, second = self.start_posed, min(1, self.chains.bone_count - 1)
-        inputs = posed.axes[0], posed.frames[second], self.hints[0], np.asarray(self.start.side)
-        carried = find_carried_side(self.tree.joints.kinds[second], *inputs)
         return compile_in_floats(
             self.float_starts,
             self.tree,
             self.clamped_start,
-            posed.axes[-1],
-            carried,
+            self.start_posed.axes[-1],
+            (self.limbs, self.stem_limbs),
             starts.runs[0],
         )
 
@@ -219,7 +215,16 @@ class CompiledChains:
     @compile_once
     def limbs(self) -> Limbs:
         """The limbs that bend to poles."""
-        return compile_limbs(self.topology, self.tree.joints.kinds, self.start_posed, self.hints)
+        return self._compile_limbs(turns_tip=False)
+
+    @compile_once
+    def stem_limbs(self) -> Limbs:
+        """The same where the tips take rotations."""
+        return self._compile_limbs(turns_tip=True)
+
+    def _compile_limbs(self, *, turns_tip: bool) -> Limbs:
+        inputs = self.topology, self.tree.joints.kinds, self.start_posed, self.hints
+        return compile_limbs(*inputs, turns_tip=turns_tip)
 
     @compile_once
     def bend_starts(self) -> BendStarts:

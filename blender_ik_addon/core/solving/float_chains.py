@@ -19,6 +19,7 @@ from ..algebra.chains_first import chains_last
 from ..algebra.nested import to_floats
 from ..algebra.quaternions import Quaternion
 from ..algebra.vectors import ZERO, Vector, add, cross, norm, scale, subtract
+from ..kinematics.aims import Limbs
 from ..kinematics.bend_plane import Pole, plan_bend
 from ..kinematics.bones import Targets
 from ..kinematics.compiled_bones import compile_bones
@@ -52,12 +53,22 @@ AIMING = replace(joint_run.AIMING, step=newton_bones.step)
 TURNING = replace(joint_run.TURNING, step=newton_bones.step)
 
 
+class FloatLimb(NamedTuple):
+    """The count of the bones that bend to a pole, and values in floats as in ``Limbs``."""
+
+    bone_count: int
+    chord: Vector
+    side: Vector
+    carried_side: Vector
+    reach: float
+
+
 class FloatChain(NamedTuple):
     """A chain with joints in floats: its start pose, bones, and their start state inside ranges.
 
     Also the start that it bends from, in the units of the bones, the rotations that joints count
-    from, the rotation of the last bone in the start pose, which may be outside of ranges, the side
-    of the first bone in its axes, as in ``Limbs``, and the distances that ranges leave.
+    from, the rotation of the last bone in the start pose, which may be outside of ranges, its limb,
+    the same where the tip takes a rotation, and the distances that ranges leave.
     """
 
     start: StartPose
@@ -67,7 +78,8 @@ class FloatChain(NamedTuple):
     zero: tuple[Quaternion, ...]
     tip_start: Quaternion
     can_swivel: bool
-    carried_side: Vector
+    limb: FloatLimb | None
+    stem: FloatLimb | None
     nearest: float
     farthest: float
 
@@ -106,7 +118,7 @@ def compile_in_floats(
     tree: KinematicTree,
     start_turns: Array,
     tip_axes: Array,
-    carried_sides: Array,
+    limbs: tuple[Limbs, Limbs],
     run: BendStart,
 ) -> tuple[FloatChain, ...] | None:
     """Return chains one by one; None if the float solver does not support them."""
@@ -125,16 +137,23 @@ def compile_in_floats(
         )
         bones = JointedBones(chain, locks)
         state = newton_bones.clamp_state(bones, to_floats(start_turns, row))
-        zero, tip_start, side = (
-            to_floats(part, row) for part in (joints.zero, tips, carried_sides)
-        )
+        zero, tip_start = (to_floats(part, row) for part in (joints.zero, tips))
         bend_start, can_swivel = run.alone(row), tree.can_swivel
         ends = 0.0, chain.reach
         if (limited := tree.limited) is not None:
             ends = float(limited.nearest[row]), float(tree.farthest[row])
-        inputs = start, bones, state, bend_start, zero, tip_start, can_swivel, side
+        limb, stem = (_take_limb(part, row) for part in limbs)
+        inputs = start, bones, state, bend_start, zero, tip_start, can_swivel, limb, stem
         result.append(FloatChain(*inputs, *ends))
     return tuple(result)
+
+
+def _take_limb(limbs: Limbs, row: int) -> FloatLimb | None:
+    """Return the limb of a chain in floats, None if fewer than two bones bend."""
+    if not limbs.effectors:
+        return None
+    arrays = limbs.chord[0], limbs.side[0], limbs.carried_side[0], limbs.reach[0]
+    return FloatLimb(len(limbs.bones[0]), *(to_floats(array, row) for array in arrays))
 
 
 def solve_joints_in_floats(
@@ -183,6 +202,7 @@ def _pose(chain: FloatChain, task: Task, trial: _Trial) -> SolvedChain:
 def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Trial:
     """Bend or sweep a chain toward its target, to the side of its pole, and turn its tip."""
     start, reach, tip = chain.start, chain.bones.chain.reach, _find_tip_turn(chain, task)
+    limb, arm = chain.limb if tip is None else chain.stem, _find_arm(start, task)
     task, is_beyond, shift = _soften(start, task)
     full_task, state, used, is_swept = task, chain.start_state, 0, options.solver in SWEPT
     distance = norm(FLOATS, task.target)
@@ -204,7 +224,9 @@ def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Tri
         state, used = _sweep(chain, task, options.solver)
     elif is_off_target:
         state = _bend(chain, full_task)
-    side = None if task.pole is None else _find_side(chain, task, task.pole)
+    side = None
+    if task.pole is not None and limb is not None:
+        side = _find_side(limb, task, task.pole, arm)
     aimed = chain.bones._replace(side=side, tip=tip)
     if has_aims := side is not None or tip is not None:
         state, used, needs_arrays = _aim(aimed, task, state, used, is_off_target=is_off_target)
@@ -259,7 +281,7 @@ def _soften(start: StartPose, task: Task) -> tuple[Task, bool, float | None]:
     if task.tip is not None and len(start.lengths) > 1:
         # A bone that takes a rotation does not bend to the target.
         far, near = map(float, measure_reach(start.lengths[:-1]))
-        tip = quaternions.rotate(task.tip, tuple((start.points[-1] - start.points[-2]).tolist()))
+        tip = _find_arm(start, task)
     inputs = subtract(related.target, tip), far, near, task.soft_distance / start.unit
     target, shift, is_too_far = soften_target(FLOATS, ZERO, *inputs)
     return replace(related, target=add(target, tip)), is_too_far, shift * start.unit
@@ -296,14 +318,22 @@ def _iterate(
     return result.best[0], result.used
 
 
-def _find_side(chain: FloatChain, task: Task, pole: Pole) -> BendSide:
+def _find_side(limb: FloatLimb, task: Task, pole: Pole, arm: Vector) -> BendSide:
     """Return the side of the pole; angles past it are in radians."""
-    start, count = chain.start, len(chain.bones.chain.bones)
-    bend = plan_bend(FLOATS, start.chord, start.side, start.reach, task.target, pole)
+    end = subtract(task.target, arm)
+    bend = plan_bend(FLOATS, limb.chord, limb.side, limb.reach, end, pole)
     side = scale(bend.side, -1.0 if task.use_flip else 1.0)
-    is_faced = not task.use_flip and faces_by_bone(count, keeps_start=pole.keeps_start)
-    carried, distance = chain.carried_side if is_faced else ZERO, norm(FLOATS, task.target)
-    return BendSide(side, cross(bend.chord, side), carried, start.reach, distance, 1.0)
+    is_faced = not task.use_flip and faces_by_bone(limb.bone_count, keeps_start=pole.keeps_start)
+    carried = limb.carried_side if is_faced else ZERO
+    across = cross(bend.chord, side)
+    return BendSide(side, across, carried, limb.bone_count, limb.reach, bend.distance, 1.0)
+
+
+def _find_arm(start: StartPose, task: Task) -> Vector:
+    """Return the vector from the head of a tip that takes a rotation to the target, or zero."""
+    if task.tip is None:
+        return ZERO
+    return quaternions.rotate(task.tip, tuple((start.points[-1] - start.points[-2]).tolist()))
 
 
 def _find_tip_turn(chain: FloatChain, task: Task) -> TipTurn | None:

@@ -10,7 +10,6 @@ import numpy as np
 from ..algebra import quaternions, rotation, turns
 from ..algebra.arithmetic import ARRAYS, Array, Counts, Flags
 from ..algebra.arrays import invert, norm
-from ..algebra.chains_first import chains_first
 from ..algebra.nested import take_rows
 from ..equilibrium.floor_points import compile_floor
 from ..equilibrium.settling import avoid_full_extension
@@ -25,6 +24,7 @@ from ..kinematics.task import (
     make_array_task,
     relate_to_root,
     turn_to_flip,
+    turns_tips,
 )
 from ..model.chains import Chains
 from ..model.errors import SolverMismatchError
@@ -33,6 +33,7 @@ from ..model.options import SolveOptions, Solver
 from ..model.records import join_records
 from ..model.solutions import Solutions
 from ..model.status import LIMITED, OUTWEIGHED, name_outcome
+from .bone_rotations import drop_joints
 from .compiled_chains import CompiledChains, compile_chains
 from .float_chains import WarmStart, solve_joints_in_floats
 from .free_chains import FLOAT_SOLVERS
@@ -88,7 +89,7 @@ def solve_joints(chains: Chains, goals: Goals, options: SolveOptions) -> Solutio
         solutions = solve_joints(compiled.unconstrained, goals, options)
         return drop_joints(chains, solutions, goals, options)
     if not compiled.is_tree:
-        turns_tip = _has_tips(goals, options)
+        turns_tip = turns_tips(goals, options)
         check_solver(options.solver, chains.bone_count - turns_tip, turns_tip=turns_tip)
     elif options.solver not in TREE_SOLVERS:
         raise SolverMismatchError(
@@ -170,10 +171,6 @@ def _turn_hints(compiled: CompiledChains, run: Run, goals: Goals) -> Array:
     whole, inverse = run.start.posed.axes, invert(compiled.start_posed.axes)
     turned: Array = np.einsum("nijb,njkb,nkb->nib", whole, inverse, compiled.hints)
     return turned
-
-
-def _has_tips(goals: Goals, options: SolveOptions) -> bool:
-    return goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
 
 
 def _find_targets(chains: CompiledChains, goals: Goals, options: SolveOptions) -> MeasuredTargets:
@@ -297,31 +294,59 @@ def _make_aims(
     chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Array, tree: KinematicTree
 ) -> Aims | None:
     """Return the aims besides positions: sides to bend to and turns of tip bones, or None."""
-    poles, tips, (count, _, rows) = None, None, targets.shape
-    if goals.pole_position is not None:
-        limbs = chains.limbs.take_effectors(goals.has_pole)
-        ends = list(limbs.effectors)
-        angles = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:-1])
-        position = (chains.by_effector(goals.pole_position) - chains.root) / chains.unit
-        flip, sign = np.broadcast_to(options.use_flip_bend, rows), np.ones(rows)
-        if options.keeps_start:
-            angles = turn_to_flip(angles.T, flip).T
-        else:
-            sign = np.where(flip, -1.0, 1.0)
-        if ends:
-            angle = chains.by_effector(angles)[ends]
-            poles = Poles(limbs, targets[ends], position[ends], angle, sign, options.keeps_start)
-    if goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0:
-        has_tip, tip_bones = goals.has_tip_rotation, chains.topology.effector_bones
-        ends = [effector for effector in range(count) if has_tip is None or has_tip[effector]]
-        if ends:
-            bones = tuple(tip_bones[effector] for effector in ends)
-            turn = chains.by_effector(goals.tip_rotation_wxyz)[ends]
-            inverse = invert(chains.start_posed.axes[list(bones)])
-            tips = Tips(bones, tuple(ends), turn, inverse)
+    tips = _make_tips(chains, goals, options)
+    poles = _make_poles(chains, goals, options, targets, tips)
     if poles is None and tips is None:
         return None
     return Aims(tree.topology, poles, tips, tree.reach, tree.sqrt_weights)
+
+
+def _make_tips(chains: CompiledChains, goals: Goals, options: SolveOptions) -> Tips | None:
+    """Return the rotations that tips should take, or None."""
+    if goals.tip_rotation_wxyz is None or not turns_tips(goals, options):
+        return None
+    tip_bones, has_tip, posed = (
+        chains.topology.effector_bones,
+        goals.has_tip_rotation,
+        chains.start_posed,
+    )
+    ends = [end for end in range(len(tip_bones)) if has_tip is None or has_tip[end]]
+    if not ends:
+        return None
+    bones = [tip_bones[end] for end in ends]
+    turn, arm = (
+        chains.by_effector(goals.tip_rotation_wxyz)[ends],
+        posed.tips[ends] - posed.heads[bones],
+    )
+    return Tips(tuple(bones), tuple(ends), turn, invert(posed.axes[bones]), arm)
+
+
+def _make_poles(
+    chains: CompiledChains, goals: Goals, options: SolveOptions, targets: Array, tips: Tips | None
+) -> Poles | None:
+    """Return the poles of the limbs that bend to some, or None."""
+    if goals.pole_position is None:
+        return None
+    turned, rows = () if tips is None else tips.effectors, targets.shape[-1]
+    has_pole = (True,) * len(targets) if goals.has_pole is None else goals.has_pole
+    whole, stems = (
+        limbs.take_effectors([flag and (e in turned) is turns for e, flag in enumerate(has_pole)])
+        for limbs, turns in ((chains.limbs, False), (chains.stem_limbs, True))
+    )
+    limbs = whole.join(stems)
+    ends = list(limbs.effectors)
+    if not ends:
+        return None
+    angles = np.broadcast_to(np.asarray(goals.pole_angle), goals.target_position.shape[:-1])
+    position = (chains.by_effector(goals.pole_position) - chains.root) / chains.unit
+    flip, sign = np.broadcast_to(options.use_flip_bend, rows), np.ones(rows)
+    if options.keeps_start:
+        angles = turn_to_flip(angles.T, flip).T
+    else:
+        sign = np.where(flip, -1.0, 1.0)
+    angle = chains.by_effector(angles)[ends]
+    poles = Poles(limbs, targets[ends], position[ends], angle, sign, options.keeps_start)
+    return poles if tips is None else poles.end_before(tips)
 
 
 def _record(
@@ -416,22 +441,3 @@ def _judge_reach(
     is_straight = ~(is_rigid | is_held) & (span >= (1.0 - STRETCHED) * most)
     is_too_near = distance < np.where(is_rigid, targets.min_reach, least)
     return is_stretched | is_straight, is_too_far | is_straight, is_too_near
-
-
-def drop_joints(chains: Chains, batch: Solutions, goals: Goals, options: SolveOptions) -> Solutions:
-    """Return solutions of chains that have joints for the solve only, as those without joints."""
-    assert batch.local_rotations_wxyz is not None
-    with_joints = compile_chains(compile_chains(chains).unconstrained)
-    tree, start = with_joints.tree, with_joints.start_posed.axes
-    posed = tree.pose(tree.joints.to_turns(batch.local_rotations_wxyz)).axes
-    turned = turns.from_matrices(np.einsum("nijb,nkjb->nikb", posed, start))
-    rotations = chains_first(turned)
-    return replace(
-        batch,
-        tip_rotation_wxyz=rotations[:, -1] if _has_tips(goals, options) else None,
-        blended_rotations_wxyz=rotations,
-        local_rotations_wxyz=None,
-        slides=None,
-        holds=None,
-        tip_gap=0.0,
-    )

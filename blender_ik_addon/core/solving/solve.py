@@ -12,7 +12,7 @@ from ..algebra.nested import repeat_single
 from ..algebra.quaternions import IDENTITY
 from ..algebra.rotation import conjugate, multiply, power
 from ..kinematics.compiled_bones import compile_bones
-from ..kinematics.task import accept_distance, make_array_task, make_float_tasks
+from ..kinematics.task import accept_distance, make_array_task, make_float_tasks, turns_tips
 from ..model.chains import Chain, Chains
 from ..model.errors import (
     InvalidChainError,
@@ -79,7 +79,7 @@ def solve_batch(chains: Chains, goals: Goals, options: SolveOptions | None = Non
     forces_act = chains.forces is not None and options.solver is Solver.FORCE
     if chains.joints is not None or chains.topology is not None or forces_act:
         return solve_joints(chains, goals, options)
-    has_tips = goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
+    has_tips = turns_tips(goals, options)
     has_weights = has_tips and options.orient_weight < 1.0
     can_be_in_floats = options.solver in FLOAT_SOLVERS and not has_weights
     is_in_floats = can_be_in_floats and compiled.is_in_floats

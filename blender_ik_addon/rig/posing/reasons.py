@@ -76,7 +76,7 @@ def reasons_of(
 
 
 def turns_tip_first(plan: ChainPlan, spec: ChainSpec) -> bool:
-    """Return whether a free chain's effector is the tail of a tip that takes a rotation."""
+    """Return whether the effector is the tail of a tip that takes a rotation."""
     return plan.ends_at_tail and plan.turns_tip and spec.options.orient_weight > 0.0
 
 

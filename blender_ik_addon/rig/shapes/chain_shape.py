@@ -85,14 +85,16 @@ def place_shape(
     """
     spec, outlines = compiled.spec, compiled.limits
     is_free = outlines is None and spec.force is None
-    tip_first = is_free and turns_tip_first(compiled.plan, spec)
-    plane = None
+    turns_tip, plane = turns_tip_first(compiled.plan, spec), None
     if pole is not None and not spec.is_dragged:
         angle = sense_of_pole_angle(pose.world, spec) * spec.pole_angle
-        end = points[-1] if target is None else target
-        plane = find_pole_plane(points, end, pole, angle)
+        bent, end = points, points[-1] if target is None else target
+        if turns_tip:
+            # Only the bones before a tip that takes the target's rotation bend to the pole.
+            bent, end = points[:-1], points[-2]
+        plane = find_pole_plane(bent, end, pole, angle)
     limits = None if outlines is None else place_outlines(outlines, pose)
-    reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
+    reach = None if spec.moves_root else find_reach(points, turns_tip_first=is_free and turns_tip)
     return ChainShape(reach, plane, limits)
 
 

@@ -48,12 +48,12 @@ def pole_axis(armature_object: bpy.types.Object, known: Known) -> PoleAxis:
     Raises:
         RigError: If the chain has no bones, a joint is invalid, or its ends coincide.
     """
-    spec, (plan, joints) = spec_of(known), known_chain(armature_object, known)
+    spec, (plan, _) = spec_of(known), known_chain(armature_object, known)
     points = shown_joints(armature_object, plan)
     length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-    # The tip takes the target's rotation first; only the bones before it bend.
-    turns_tip = joints is None and spec.force is None and turns_tip_first(plan, spec)
-    root, end = points[0], points[-2 if plan.ends_at_tail and turns_tip else -1]
+    # Only the bones before a tip that takes the target's rotation bend to the pole.
+    turns_tip = turns_tip_first(plan, spec)
+    root, end = points[0], points[-2 if turns_tip else -1]
     if spec.target is not None and not turns_tip:
         # Use the target itself, even if limits keep the chain from it.
         end = place_of(spec.target)

@@ -217,6 +217,23 @@ def test_a_pole_can_be_added_later_and_moves_nothing(kind, shares):
     assert refusal(pole_add) == "This chain has a pole already."
 
 
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_a_pole_moves_no_joint_where_the_tip_takes_the_rotation(is_limited):
+    ob = rigs.make_rig(LIMB)
+    rigs.turn_bones(ob, seed=3)
+    select_bones(ob, ["Bone.0", "Bone.1", "Bone.2"])
+    press(add, use_pole=False, control="EMPTY")
+    rigs.change(newest(ob), use_rotation=True, rotation_bone="TIP")
+    if is_limited:
+        rigs.limit_bones(ob, x=(-2.5, 2.5))
+    rigs.shift(newest(ob).target, x=0.3, z=-0.6)
+    before = [rigs.head(ob, bone.name) for bone in ob.pose.bones]
+    press(pole_add, control="EMPTY")
+    rigs.updated()
+    after = [rigs.head(ob, bone.name) for bone in ob.pose.bones]
+    assert_positions_close(after, before, 2e-5)
+
+
 @pytest.mark.parametrize("is_pole_too", [False, True])
 @pytest.mark.parametrize(("kind", "deletes"), [("BONE", True), ("EMPTY", True), ("BONE", False)])
 def test_removing_a_chain_deletes_the_controls_made_for_it_on_request(kind, deletes, is_pole_too):

@@ -5,14 +5,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blender_ik_addon.core import Chain, Goal, JointKind, Joints, Solver, Status, bone_rotations
+from blender_ik_addon.core import (
+    Chain,
+    Goal,
+    Goals,
+    JointKind,
+    Joints,
+    SolveOptions,
+    Solver,
+    Status,
+    bone_rotations,
+    solve,
+    solve_batch,
+)
 from blender_ik_addon.core.algebra import rotation, turns
 from blender_ik_addon.core.algebra.chains_first import chains_first
 from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.kinematics.aims import Aims, Poles
+from blender_ik_addon.core.model.joints import free_joints
+from blender_ik_addon.core.model.topology import make_chain
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core import chains
-from tests.core.limited_rigs import RIGS, rolled_offsets
+from tests.core.limited_rigs import RIGS, at_rest, rolled_offsets
 from tests.helpers import assert_positions_close, assert_rotations_close, make_rng
 
 # The bend is turned to the pole after the last iteration, so its error is rounding; a side is a
@@ -195,3 +209,56 @@ def test_a_bulge_faces_the_pole_where_the_first_bone_carries_no_side_of_use(
     side = chains.unit(chains.side_of(solution.joint_positions, target))
     expected = chains.unit(chains.side_of(np.array([np.zeros(3), pole, target]), target))
     assert_positions_close(side, -expected if "use_flip_bend" in options else expected, 1e-4)
+
+
+TURNING = "target_position", "pole_position", "tip_rotation_wxyz"
+
+
+def turning_goal(chain: Chain, rng: np.random.Generator) -> Goal:
+    """Return a goal for target, pole and rotation of the tip that can all be met."""
+    turn, points = chains.unit(rng.normal(size=4)), chain.joint_positions
+    wrist = 0.6 * (len(points) - 2) * chains.random_direction(rng)
+    pole = chains.pole_beside(chain, wrist, rng)
+    return Goal(wrist + rotation.rotate(turn, points[-1] - points[-2]), pole, 0.0, turn)
+
+
+def past_pole(joints: np.ndarray, goal: Goal) -> float:
+    """Return the degrees between the bend of all bones but the tip and the side of the pole."""
+    return chains.pole_error_degrees(joints[:-1], joints[-2], goal.pole_position)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+@pytest.mark.parametrize("count", [3, 6])
+def test_bones_before_a_turned_tip_face_the_pole_alone_in_batches_and_in_trees(count, weight):
+    """Where a chain had joints, its tip counted too: bones were up to 60 degrees off."""
+    rng, options = make_rng(count), SolveOptions(tolerance=1e-9, orient_weight=weight)
+    hinged = make_hinged(JointKind.HINGE_X, rng.uniform(0.2, 0.5, count - 1), 0.0, None)
+    joints = free_joints(hinged.joints.offsets, hinged.joints.start_wxyz)
+    free, jointed = (replace(hinged, joints=those) for those in (None, joints))
+    tree = replace(jointed, topology=make_chain(count))
+    goals = [turning_goal(free, rng) for _ in range(12)]
+    for goal in goals[:4]:
+        of_tree = Goal(**{name: getattr(goal, name)[None] for name in TURNING})
+        assert past_pole(solve(free, goal, options).joint_positions, goal) < 1e-3
+        assert past_pole(solve(jointed, goal, options).joint_positions, goal) < 1e-3
+        joints = solve(tree, of_tree, options).joint_positions[: count + 1]
+        assert past_pole(joints, goal) < 1e-3
+    same = np.zeros(len(goals), dtype=np.int64)
+    rows = Goals(**{name: np.array([getattr(goal, name) for goal in goals]) for name in TURNING})
+    batch = solve_batch(jointed.as_batch().take(same), rows, options)
+    assert max(map(past_pole, batch.joint_positions, goals)) < 1e-3
+
+
+def test_an_arm_within_limits_meets_its_pole_and_the_rotation_of_its_hand():
+    """Where the hand counted as a part of the limb, 0 of 40 poses were found again."""
+    rig, rng, met = RIGS["arm"](), make_rng(5), 0
+    rest = rig.frames(at_rest(3))[-1]
+    for pose in (rig.random_pose(rng) for _ in range(40)):
+        points, tip = rig.points(pose), rig.frames(pose)[-1]
+        side = chains.unit(chains.side_of(points[:-1], points[-2]))
+        turn = turns.from_matrices((tip @ rest.T)[None, ..., None])[0, :, 0]
+        goal = Goal(points[-1], 0.5 * points[-2] + rig.length * side, tip_rotation_wxyz=turn)
+        solution = solve(rig.chain(), goal, rig.options(Solver.NEWTON))
+        assert solution.status is Status.REACHED
+        met += solution.tip_gap < 1e-3 and past_pole(solution.joint_positions, goal) < 0.1
+    assert met >= 38
