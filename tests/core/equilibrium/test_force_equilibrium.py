@@ -148,3 +148,16 @@ def test_a_pole_that_cannot_be_met_loses_nothing_while_the_chain_settles():
         for end in ends
     ]
     assert np.median((energies[1] / energies[0])[unmet]) < 0.95
+
+
+def test_the_last_bone_does_not_roll_about_within_its_comfort_while_the_target_moves():
+    """No force but a spring turns it: it rolled by up to 7.6 degrees from pose to pose."""
+    rig = make_rig([(K.BALL, ((-40, 40), (-180, 180), (-40, 40)))] * 5, astray=0.1, seed=9)
+    comfort = np.radians(np.linspace(6.0, 26.0, 5))[:, None]
+    forces = make_forces(np.linspace(2.5, 0.6, 5), np.full(5, 0.3), comfort=comfort)
+    chain, rng, rolls = replace(rig.chain(), forces=forces), make_rng(9), []
+    start, along = (share * rig.length * unit(rng.normal(size=3)) for share in (0.7, 0.002))
+    for step in range(40):
+        w, _, y, _ = force(chain, start + step * along, rig.length).local_rotations_wxyz[-1]
+        rolls.append(2.0 * np.degrees(np.arctan2(y, w)))
+    assert np.abs(np.diff(rolls)).max() < 1.0
