@@ -44,7 +44,7 @@ class Forces(Record):
         gravity: Vector of gravity in the space of the chain's points, shape (..., 3); zero for
             none.
         comfort_low: Smallest turns from the optimum that cost no energy, about X, Y and Z in
-            radians, shape (..., n, 3); from -pi to pi.
+            radians, shape (..., n, 3); from -pi to pi. Rolls of last bones cost a little there.
         comfort_high: Greatest such turns.
         optimum_wxyz: Local rotations at which springs rest, shape (..., n, 4); None for those of
             the start pose. Parts that the joints do not allow are removed.

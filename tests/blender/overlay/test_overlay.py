@@ -15,10 +15,12 @@ from blender_ik_addon.rig.reading.spec import Anchor
 from blender_ik_addon.rig.reading.world import uids_in
 from blender_ik_addon.rig.shapes.chain_shape import find_place
 from blender_ik_addon.rig.shapes.limit_ends import find_ends
+from blender_ik_addon.rig.tools.pole_axis import pole_axis
 from tests.blender.interface.drawn import draw_panel
 from tests.blender.overlay.viewports import REACHABLE, around_point, draw, needs_gpu, strokes
 from tests.blender.setups import jointed_rigs, rigs
 from tests.blender.setups.selecting import select_objects
+from tests.helpers import assert_positions_close
 
 OUT_OF_REACH = (0.0, 0.0, 3.01)
 
@@ -198,6 +200,25 @@ def test_the_plane_of_a_pole_is_the_one_in_which_the_chain_bends(scale, keeps):
     points, _ = drawn.thin.join()
     assert np.linalg.norm(points - rigs.position(pole), axis=1).min() < 1e-5
     assert np.linalg.norm(corner - rigs.position(pole)) > 0.5
+
+
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_the_plane_and_the_axis_of_a_pole_end_where_a_tip_that_turns_begins(is_limited):
+    ob = rigs.make_rig(rigs.zigzag(3))
+    target = rigs.make_empty(location=REACHABLE)
+    target.rotation_euler = (0.9, 0.2, 0.4)
+    settings = {"use_rotation": True, "rotation_bone": "TIP"}
+    pole = rigs.make_empty("Pole", (0.3, -2.0, 1.0))
+    chain = rigs.add_chain(ob, "Bone.2", target, pole_target=pole, **settings)
+    if is_limited:
+        rigs.limit_bones(ob, x=(-2.5, 2.5))
+    rigs.change(bpy.context.view_layer.objects, active=ob)
+    wrist, elbow = rigs.head(ob, "Bone.2"), rigs.head(ob, "Bone.1")
+    root, end, corner = strokes().areas.join()[0][:3]
+    assert_positions_close(end, wrist, 1e-6)
+    assert_positions_close(pole_axis(ob, chain_spec(chain)).end, wrist, 1e-6)
+    normal = np.cross(end - root, corner - root)
+    assert abs((elbow - root) @ normal) < 1e-5 * np.linalg.norm(normal)
 
 
 ITEMS = {
