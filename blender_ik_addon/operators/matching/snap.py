@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import bpy
@@ -12,7 +12,8 @@ from bpy.props import BoolProperty
 from ...properties.chains import ChainGroup, chain_key, is_idle, owner_of
 from ...properties.choices import LABEL_CONTEXT
 from ...properties.records import chain_spec
-from ...rig.keying.keys import Channel, check_keyable
+from ...rig.keying.curve_points import clear
+from ...rig.keying.keys import Channel, check_keyable, curves_of
 from ...rig.keying.played_keys import key_played_frames
 from ...rig.keying.playing import MAX_FRAME, check_shown, preserve_frame
 from ...rig.keying.renumbering import path_of_setting
@@ -84,7 +85,10 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
         matches = _find_matches(chosen, frames, scene) if self.use_range else {}
         if is_keying:
             new = frames if self.use_range else range(scene.frame_current, MAX_FRAME + 1)
-            key_played_frames(_channels_of(goals, bends), [new], scene)
+            keyed = _channels_of(goals, bends)
+            key_played_frames(keyed, [new], scene)
+            if self.use_range:
+                _clear_keys(keyed, frames)
         held_controls: list[str] = []
         if not self.use_range:
             key_frame = scene.frame_current if self.use_keys else None
@@ -139,6 +143,21 @@ def _find_matches(chosen: SpecsByRig, frames: Sequence[int], scene: bpy.types.Sc
             goals, bends = find_all_goals(chosen, scene), find_bends(chosen)
             matches[frame] = goals, bends, find_forbidden(chosen, frame)
     return matches
+
+
+def _clear_keys(
+    channels: Mapping[bpy.types.Object, Sequence[Channel]], frames: Sequence[int]
+) -> None:
+    """Remove the keys of channels in a range, also between its frames."""
+    for owner, chosen in channels.items():
+        for curve in curves_of(owner, chosen).values():
+            _, ends = clear(curve, frames[0], frames[-1])
+            for point in curve.keyframe_points if len(frames) > 1 else ():
+                # The handles of the removed segments are too long for a single frame.
+                if point.co.x in ends:
+                    side = "right" if point.co.x == frames[0] else "left"
+                    setattr(point, f"handle_{side}_type", "VECTOR")
+            curve.update()
 
 
 def _match_frames(

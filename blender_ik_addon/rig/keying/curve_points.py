@@ -57,6 +57,27 @@ def remove_points(
             curve.keyframe_points.remove(point, fast=True)
 
 
+def clear(curve: bpy.types.FCurve, first: float, last: float) -> tuple[int, list[float]]:
+    """Remove the keys from one frame to another; the segments beside them keep their shape.
+
+    Call ``curve.update`` afterwards. Return the number of keys before the first frame, and which of
+    both frames have a key: those beside which there are others.
+    """
+    for frame in (first, last):
+        point_at(curve, frame)
+    points = curve.keyframe_points
+    known = read_floats(points, "co", 2)[::2]
+    row = int((known < first).sum())
+    if row:
+        # Its automatic handles would follow new values and bend the segment before it.
+        free_handles(points[row - 1])
+    ends = [*([first] if row else []), *([last] if (known > last).any() else [])]
+    for frame in ends:
+        split(curve, frame)
+    remove_points(curve, first, last, ends)
+    return row, ends
+
+
 def split(curve: bpy.types.FCurve, frame: float) -> None:
     """Insert a key without changing what a curve plays; keep an existing key at the frame.
 

@@ -18,9 +18,9 @@ from ..reading.animation import (
     drivers,
     held_actions,
 )
-from ..reading.channels import Integers, read_floats
+from ..reading.channels import Integers
 from ..reading.refusals import RigError
-from .curve_points import free_handles, move_point, point_at, remove_points, split
+from .curve_points import clear, move_point
 
 
 class Channel(NamedTuple):
@@ -223,17 +223,7 @@ def _replace_points(
 ) -> None:
     """Replace the points in a range of frames; the segments beside it keep their shape."""
     points, first, last = curve.keyframe_points, frames[0], frames[-1]
-    for frame in (first, last):
-        point_at(curve, frame)
-    known = read_floats(points, "co", 2)[::2]
-    row = int((known < first).sum())
-    if row:
-        # Its automatic handles would follow the new value and bend the segment before it.
-        free_handles(points[row - 1])
-    ends = [*([first] if row else []), *([last] if (known > last).any() else [])]
-    for frame in ends:
-        split(curve, frame)
-    remove_points(curve, first, last, ends)
+    row, ends = clear(curve, first, last)
     # Inserting keys one by one would copy all of them each time.
     start, is_added = len(points), ~np.isin(frames, ends)
     points.add(int(is_added.sum()))

@@ -111,6 +111,38 @@ def test_pole_angles_of_snapped_frames_go_the_short_way_from_key_to_key():
     assert np.abs(np.diff([value for _, value in keys])).max() < radians(45.0)
 
 
+def test_snapped_frames_have_no_keys_between_them_and_keys_beside_them_play_as_they_did():
+    """Keys of a clip that was retimed lie between frames."""
+    ob = make_arm()
+    chain = ob.chain_ik.chains[0]
+    rigs.change(chain, influence=0.0)
+    for frame in (1, 16, 31):
+        rigs.turn_bones(ob, frame, 0.4, ARM)
+        rigs.key_rotations(ob, frame, ARM)
+    target = ob.pose.bones[chain.subtarget]
+    places = {at: (0.3 * i % 0.7, 0.1 * i, 0.0) for i, at in enumerate((1, 6, 12.4, 17.6, 27, 31))}
+    rigs.key(ob, target.path_from_id("location"), places)
+    moved = [curve for curve in rigs.curves_of(ob) if "location" in curve.data_path]
+    for curve in moved:
+        rigs.set_each(curve.keyframe_points, interpolation="BEZIER")
+        curve.update()
+    beside = [*np.arange(1.0, 6.1, 0.5), *np.arange(27.0, 31.1, 0.5)]
+    before = [[curve.evaluate(at) for at in beside] for curve in moved]
+    press(snap, use_range=True, frame_start=10, frame_end=20)
+    moved = [curve for curve in rigs.curves_of(ob) if target.name in curve.data_path]
+    for curve in moved:
+        frames = [point.co.x for point in curve.keyframe_points if 7 < point.co.x < 26]
+        assert frames == list(range(10, 21))
+    after = [[c.evaluate(at) for at in beside] for c in moved if "location" in c.data_path]
+    np.testing.assert_allclose(after, before, atol=1e-5)
+    times = np.arange(10.0, 20.1, 0.25)
+    posed = rigs.play(ob, times)
+    rigs.change(chain, influence=1.0)
+    np.testing.assert_allclose(rigs.play(ob, times)[::4], posed[::4], atol=1e-4)
+    # Between frames a target moves straight, and a tip on an arc.
+    np.testing.assert_allclose(rigs.play(ob, times), posed, atol=0.02)
+
+
 def test_auto_keying_keys_what_is_snapped():
     ob = make_arm(pole_mode="FOLLOW")
     chain, target = ob.chain_ik.chains[0], ob.pose.bones[ob.chain_ik.chains[0].subtarget]
