@@ -15,7 +15,7 @@ from ..rig.keying.motion_paths import fill, frames_to_play, has_paths, traced
 from ..rig.keying.unplayed_keys import STRETCHED_TIME, is_time_stretched
 from ..rig.reading.refusals import IN_EDIT_MODE
 from . import selection
-from .base import SKIP_SAVE, Stepwise, chains_in_words
+from .base import SHARED_BY_BAKE, SKIP_SAVE, Stepwise, chains_in_words
 
 WHICH = (
     ("ACTIVE", "Active", "Bake the active chain"),
@@ -198,7 +198,7 @@ class POSE_OT_chain_ik_bake(ClipOperator):
             self.warn(STRETCHED_TIME)
         for sentence in () if self._clip is None else self._clip.sentences(frames):
             self.warn(sentence)
-        self.warn_of_sharing(self._owner)
+        self.warn_of_sharing(self._owner, SHARED_BY_BAKE)
         muted = {
             index: chain_spec(self._owner.chain_ik.chains[index])
             for index in (baked.chains if self.mute else ())

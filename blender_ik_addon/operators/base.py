@@ -22,6 +22,15 @@ WORK_SECONDS, TIMER_SECONDS = 0.03, 0.005
 
 WorkSteps = Generator[int, None, Any]
 
+SHARED_BY_KEYS = (
+    "The keys also play on {names}, because the action is the same: undo this, and give each object"
+    " its own action first."
+)
+SHARED_BY_BAKE = (
+    "The keys also play on {names}, because the action is the same: undo this, and use Bake Chains"
+    " with Action set to New."
+)
+
 
 class ChainOperator(bpy.types.Operator):
     """The base of all operators; a subclass adds ``act``, and ``problems`` for its preconditions.
@@ -102,15 +111,11 @@ class ChainOperator(bpy.types.Operator):
                 name=name,
             )
 
-    def warn_of_sharing(self, owner: bpy.types.Object) -> None:
+    def warn_of_sharing(self, owner: bpy.types.Object, text: str = SHARED_BY_KEYS) -> None:
         """Warn of other objects that play the new keys of an object."""
         names = ", ".join(f"'{name}'" for name in sharing_objects(owner))
         if names:
-            self.warn(
-                "The keys also play on {names}, because the action is the same: undo this, and use"
-                " Bake Chains with Action set to New.",
-                names=names,
-            )
+            self.warn(text, names=names)
 
     def warn_of_readers(self, readers: Iterable[str]) -> None:
         """Warn of data whose drivers read removed properties."""

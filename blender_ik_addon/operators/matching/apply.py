@@ -11,7 +11,7 @@ from ...rig.clips.whole_clip_bake import Keying, bake
 from ...rig.keying.baking import mute_permanently
 from ...rig.keying.unplayed_keys import check_unstretched
 from .. import selection
-from ..base import SKIP_SAVE
+from ..base import SHARED_BY_BAKE, SKIP_SAVE
 from .matched_chains import Matching, OptionalFrameRange, new_interpolation
 
 
@@ -53,7 +53,7 @@ class POSE_OT_chain_ik_apply(OptionalFrameRange, Matching):
             if is_keying:
                 for _ in bake(scene, owner, specs, frames, keying):
                     pass
-                self.warn_of_sharing(owner)
+                self.warn_of_sharing(owner, SHARED_BY_BAKE)
             for index in specs:
                 owner.chain_ik.chains[index].stored_pose = ""
                 mute_permanently(owner, index)

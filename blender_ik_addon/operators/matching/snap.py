@@ -87,6 +87,8 @@ class POSE_OT_chain_ik_snap_target(OptionalFrameRange, PlacesControls):
             new = frames if self.use_range else range(scene.frame_current, MAX_FRAME + 1)
             keyed = _channels_of(goals, bends)
             key_played_frames(keyed, [new], scene)
+            for owner in keyed:
+                self.warn_of_sharing(owner)
             if self.use_range:
                 _clear_keys(keyed, frames)
         held_controls: list[str] = []

@@ -143,6 +143,8 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         scene.frame_set(frame)
         name = ", ".join(chain.name for chain in settings_of(chosen))
         self.tell("{name}: {side} from frame {frame} on", name=name, side=side, frame=frame)
+        for owner in played:
+            self.warn_of_sharing(owner)
         self.warn_of_held(controls_off_goals(goals))
         self.warn_of_weight(settings_of(to_match))
         self.warn_of_limits(turned_when_shown(forbidden))

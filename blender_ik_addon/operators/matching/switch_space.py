@@ -78,6 +78,8 @@ class POSE_OT_chain_ik_switch_space(OptionalFrameRange, ChainOperator):
         interpolation = new_interpolation(context)
         with preserve_frame(scene):
             has_changed = key_space(control, space, frames, scene, interpolation)
+        if has_changed:
+            self.warn_of_sharing(control.object)
         name = self.space or Message("World")
         text = "{control}: {name} from frame {first} on"
         if not has_changed:

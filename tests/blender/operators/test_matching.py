@@ -11,6 +11,7 @@ from mathutils import Vector
 
 from blender_ik_addon.rig.keying.curve_points import split
 from tests.blender.setups import rigs, ties
+from tests.blender.setups.keyed_limbs import assign_action
 from tests.blender.setups.selecting import press, refusal, select_bones
 from tests.helpers import angles_between, make_rng
 
@@ -324,6 +325,32 @@ def test_frames_before_keys_of_controls_play_as_they_did_whatever_plays_them(pla
     np.testing.assert_allclose(after[: first - 1], before[: first - 1], atol=1e-5)
     arm = slice(len(ARM))
     np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MAX_TURN)
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+@pytest.mark.parametrize("button", KEYING)
+@pytest.mark.parametrize("kind", ["BONE", "EMPTY"])
+def test_another_object_that_plays_new_keys_is_named(kind, button, is_shared, capfd):
+    """Two characters may play one action. A key of one moves the other one."""
+    ob, other = make_arm(kind), rigs.make_empty("Other")
+    chain = ob.chain_ik.chains[0]
+    target = chain.target if kind == "EMPTY" else ob.pose.bones[chain.subtarget]
+    # A switch keys the bones, too.
+    for keyed in (target, ob.pose.bones["upper_arm"]):
+        rigs.key(keyed, "location", {1: keyed.location.copy()})
+    data = target.id_data.animation_data
+    assign_action(other, data.action, getattr(data, "action_slot", None))
+    if not is_shared:
+        other.animation_data.action = other.animation_data.action.copy()
+    rigs.make_empty("Prop")
+    keys = rigs.keys_of(other)
+    KEYING[button]()
+    assert (rigs.keys_of(other) != keys) == (is_shared and (kind, button) != ("EMPTY", "switch"))
+    warning = (
+        "Warning: The keys also play on 'Other', because the action is the same: undo this, and"
+        " give each object its own action first."
+    )
+    assert (warning in capfd.readouterr().out) == (rigs.keys_of(other) != keys)
 
 
 @pytest.mark.parametrize(
