@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import bpy
 from bpy.props import EnumProperty
 
+from ...core.clips.jumps import MIN_POP
 from ...core.model.message import Message
 from ...properties.chain_lists import toes_of
 from ...properties.chains import ChainGroup, chain_key, is_idle, live_chains, owner_of
@@ -22,7 +24,7 @@ from ...rig.keying.playing import MAX_FRAME
 from ...rig.keying.renumbering import path_of_setting
 from ...rig.keying.unplayed_keys import check_curves, check_unstretched
 from ...rig.keying.written_channels import written_channels
-from ...rig.reading.refusals import RigError
+from ...rig.reading.refusals import RigError, listed
 from ...rig.reading.spec import Anchor
 from ...rig.reading.world import uids_in
 from ...rig.tools.fk_ik import (
@@ -30,6 +32,7 @@ from ...rig.tools.fk_ik import (
     controls_off_goals,
     key_step,
     key_switch,
+    measure_return,
     switch_controls,
 )
 from .. import selection
@@ -129,6 +132,7 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         played = _channels_of(changed, goals, steps)
         key_played_frames(played, [range(frame, MAX_FRAME + 1)], scene)
         view_layer.update()
+        returning = _find_returning(leaving, frame)
         for owner, specs in changed.items():
             key_switch(owner, list(specs.values()), frame, interpolation)
         live = [chain for owner in chosen for chain in live_chains(owner)]
@@ -145,10 +149,34 @@ class POSE_OT_chain_ik_switch(PlacesControls):
         self.tell("{name}: {side} from frame {frame} on", name=name, side=side, frame=frame)
         for owner in played:
             self.warn_of_sharing(owner)
+        self._warn_of_returning(returning, frame)
         self.warn_of_held(controls_off_goals(goals))
         self.warn_of_weight(settings_of(to_match))
         self.warn_of_limits(turned_when_shown(forbidden))
         return {"FINISHED"}
+
+    def _warn_of_returning(self, chains: Sequence[Message], frame: int) -> None:
+        if chains:
+            self.warn(
+                "After frame {frame} the keys of {names} play, and the pose jumps back to them:"
+                " undo this, and fade Influence from 1 to 0 with linear keys instead.",
+                frame=frame,
+                names=listed(chains),
+            )
+
+
+def _find_returning(leaving: SpecsByRig, frame: int) -> list[Message]:
+    """Return the chains that jump back to later keys of their bones, and by what angles, in words.
+
+    Such keys are those of motion capture, at each frame. Others lead smoothly from the new ones.
+    """
+    words = list[Message]()
+    for owner, specs in leaving.items():
+        for spec in specs.values():
+            if (turn := measure_return(owner, spec, frame)) > MIN_POP:
+                degrees = f"{math.degrees(turn):.0f}"
+                words.append(Message("{name} ({degrees}°)", name=spec.name, degrees=degrees))
+    return words
 
 
 def _find_off_side(

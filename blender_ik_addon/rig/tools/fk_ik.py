@@ -20,10 +20,10 @@ from ..keying.keys import Channel, ChannelKeys, curves_of, write_keys
 from ..keying.written_channels import reader, written_channels
 from ..planning.joints_of_chain import chain_joints
 from ..planning.known_skeletons import skeleton_of
-from ..reading.animation import curves
+from ..reading.animation import SAME_FRAME, curves
 from ..reading.bone_joints import read_joints
 from ..reading.chain_plan import plan_chain
-from ..reading.channels import MODE_NUMBERS, converted, matrices_of, read_pose
+from ..reading.channels import MODE_NUMBERS, converted, matrices_of, read_floats, read_pose
 from ..reading.spec import Anchor, ChainSpec, PoleMode, StoredBone
 from ..reading.world import array_of, channels_of, matrix_of
 from .move_by_location import check_movable
@@ -118,6 +118,31 @@ def measure_excess(armature_object: bpy.types.Object, spec: ChainSpec) -> float:
     local = rotation.quaternion_from_matrix(turns)
     angle = float(np.max(angles_between(local, joints.clamped(local))))
     return angle if angle > MAX_TURN else 0.0
+
+
+def measure_return(armature_object: bpy.types.Object, spec: ChainSpec, frame: int) -> float:
+    """Return the largest turn of a bone, radians a frame, from its pose to its next key.
+
+    The bones get keys of their present pose at the frame. Zero if they have no later keys.
+    """
+    channels = written_channels(armature_object, [spec])
+    rotations = [channel for channel in channels if channel.prop.startswith("rotation")]
+    index, pose = skeleton_of(armature_object).index, read_pose(armature_object)
+    keyed, gaps = pose.rotation, dict[int, float]()
+    for (bone, _, component), curve in curves_of(armature_object, rotations).items():
+        row = index[bone]
+        keyed[row, component] = curve.evaluate(frame)
+        frames = read_floats(curve.keyframe_points, "co", 2)[::2]
+        if later := frames[frames > frame + SAME_FRAME].tolist():
+            gaps[row] = min(gaps.get(row, math.inf), later[0] - frame)
+    if not gaps:
+        return 0.0
+    rows = list(gaps)
+    turns = [
+        rotation.quaternion_from_matrix(matrices_of(values[rows], pose.modes[rows]))
+        for values in (keyed, pose.rotation)
+    ]
+    return float(np.max(angles_between(*turns) / np.maximum([*gaps.values()], 1.0)))
 
 
 def match_controls(

@@ -327,6 +327,40 @@ def test_frames_before_keys_of_controls_play_as_they_did_whatever_plays_them(pla
     np.testing.assert_allclose(after[:, arm], before[:, arm], atol=MAX_TURN)
 
 
+@pytest.mark.parametrize("mode", ["QUATERNION", "YZX", "AXIS_ANGLE"])
+@pytest.mark.parametrize(
+    ("keyed_at", "jumps"),
+    [(range(1, 31), True), (range(1, 31, 11), False), (range(1, 13), False)],
+)
+def test_a_switch_to_fk_says_by_how_much_a_pose_jumps_back_to_its_keys(
+    mode, keyed_at, jumps, capfd
+):
+    """Motion capture has keys at each frame: they play on right after the switch."""
+    ob = make_arm()
+    bones = [ob.pose.bones[name] for name in ARM]
+    rigs.set_each(bones, rotation_mode=mode)
+    rigs.turn_bones(ob, 3, 0.4, ARM)
+    for frame in keyed_at:
+        rigs.key_rotations(ob, frame, ARM)
+    rigs.go_to(12)
+    rigs.shift(ob.pose.bones[ob.chain_ik.chains[0].subtarget], x=0.5, y=-0.9, z=-0.6)
+    press(switch)
+    said = capfd.readouterr().out
+
+    def read_turns(frame: int) -> np.ndarray:
+        rigs.go_to(frame)
+        return np.array([bone.matrix_basis.to_quaternion() for bone in bones])
+
+    jump = np.degrees(angles_between(read_turns(12), read_turns(13)).max())
+    assert (jump > 20.0) == jumps
+    warning = (
+        f"After frame 12 the keys of hand ({jump:.0f}°) play, and the pose jumps back to them: undo"
+        " this, and fade Influence from 1 to 0 with linear keys instead."
+    )
+    assert (warning in said) == jumps
+    assert ("jumps back" in said) == jumps
+
+
 @pytest.mark.parametrize("is_shared", [True, False])
 @pytest.mark.parametrize("button", KEYING)
 @pytest.mark.parametrize("kind", ["BONE", "EMPTY"])
