@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import bpy
+import numpy as np
 
 from ..keying.keys import ChannelKeys, curves_of, write_keys
+from ..reading.animation import (
+    SAME_FRAME,
+    bags_of_action,
+    by_address,
+    curves,
+    split_bone_path,
+)
+from ..reading.channels import read_floats
+from ..reading.refusals import RigError
 
 # Custom properties of actions: on a planted action its input clip, and on that clip the settings of
 # chains, by the names of the chains.
@@ -94,6 +104,36 @@ def play_input_clips(
                 bpy.data.actions.remove(clip.copy)
 
 
+def check_timing(owner: bpy.types.Object, planted: Container[str]) -> None:
+    """Raise a ``RigError`` if the keys of an object have other frames than its stored clip.
+
+    The stored clip would play at its former times. Keys of ``planted`` bones and of chains do not
+    count: runs and bakes write them. Edits of single curves do not count either.
+    """
+    action: Any = owner.animation_data and owner.animation_data.action
+    stored = None if action is None else action.get(CLIP_KEY)
+    if not isinstance(stored, bpy.types.Action):
+        return
+    known, are_moved = by_address(curves(owner)), list[bool]()
+    bags = bags_of_action(stored, _slot_in(stored, owner.animation_data))
+    for address, former in by_address(one for bag in bags for one in bag.fcurves).items():
+        path, curve = address[0], known.get(address)
+        is_written = split_bone_path(path)[0] in planted or path.startswith("chain_ik")
+        if curve is not None and not is_written and len(former.keyframe_points) > 1:
+            frames = read_floats(curve.keyframe_points, "co", 2)[::2]
+            ends = (former.keyframe_points[index].co.x for index in (0, -1))
+            are_moved.append(any(np.abs(frames - end).min() >= SAME_FRAME for end in ends))
+    if are_moved and all(are_moved):
+        raise RigError(
+            "The keys of '{name}' have other frames than when its feet were planted: to plant the"
+            " present motion, first delete the custom property {property} of the action"
+            " '{name2}'.",
+            name=owner.name,
+            property=CLIP_KEY,
+            name2=action.name,
+        )
+
+
 def _replace(owner: bpy.types.Object, chain: str, values: Mapping[str, float]) -> dict[str, float]:
     """Set settings of a chain, and return their values before."""
     settings = owner.chain_ik.chains.get(chain)
@@ -126,10 +166,15 @@ def _find_clip(owner: bpy.types.Object, clips: list[InputClip]) -> InputClip:
 def _play(owner: bpy.types.Object, action: bpy.types.Action | None) -> None:
     """Make an object play an action, in the slot with the name of its present slot."""
     data: Any = owner.animation_data
-    known = getattr(data, "action_slot", None)
-    name = None if known is None else known.identifier
+    slot = _slot_in(action, data)
     data.action = action
+    if slot is not None:
+        data.action_slot = slot
+
+
+def _slot_in(action: bpy.types.Action | None, data: Any) -> bpy.types.ActionSlot | None:
+    """Return the slot of an action with the name of a present slot, or the first; None without."""
+    known = getattr(data, "action_slot", None)
     slots = list(getattr(action, "slots", ()))
-    matching = [slot for slot in slots if slot.identifier == name] or slots
-    if matching:
-        data.action_slot = matching[0]
+    matching = [slot for slot in slots if known and slot.identifier == known.identifier] or slots
+    return matching[0] if matching else None

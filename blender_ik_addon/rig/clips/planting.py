@@ -25,7 +25,7 @@ from ..reading.world import channels_of
 from ..tools.fk_ik import anchor_channels, channel_names
 from ..tools.move_by_location import check_movable
 from . import keyed_settings
-from .input_clip import SettingValues, play_input_clips
+from .input_clip import SettingValues, check_timing, play_input_clips
 from .keyed_settings import RangeEnds
 from .planted_clip import PlantedClip, PlantingOptions
 from .played_clip import PlayedClip
@@ -94,6 +94,7 @@ def plant(
     if len(planting.frames) < 2:
         raise RigError("Plant Feet needs two frames or more: choose a longer range.")
     check_shown(scene, armature_object, planting.frames)
+    check_timing(armature_object, _find_planted_bones(armature_object, chains, planting))
     keyed_contacts = _read_keyed_contacts(armature_object, chains, planting.frames)
     clip = PlayedClip(armature_object, planting.anchors(armature_object, chains.values()))
     values = _make_keys(armature_object, chains, planting)
@@ -130,6 +131,17 @@ def _find_controls(spec: ChainSpec) -> Iterator[tuple[Anchor, str]]:
         yield control_above(spec.target), "target"
     if spec.pole is not None:
         yield spec.pole, "pole"
+
+
+def _find_planted_bones(
+    armature_object: bpy.types.Object, chains: Mapping[int, ChainSpec], planting: PlantingOptions
+) -> set[str]:
+    """Return the bones that runs and bakes key: those of chains, their controls, the hips."""
+    skeleton, bones = skeleton_of(armature_object), {planting.root}
+    for spec in chains.values():
+        bones.update(plan_chain(skeleton, spec).names)
+        bones.update(control.bone for control, _ in _find_controls(spec))
+    return bones - {""}
 
 
 def _read_keyed_contacts(

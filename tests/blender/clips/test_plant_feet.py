@@ -16,7 +16,7 @@ from tests.blender.clips.walking import remove_control_keys
 from tests.blender.setups import rigs
 from tests.blender.setups.keyed_limbs import assign_action
 from tests.blender.setups.saved_rigs import opened
-from tests.blender.setups.selecting import press, select_objects
+from tests.blender.setups.selecting import press, refusal, select_objects
 from tests.core.clips import walks
 from tests.core.clips.test_contacts import f1
 
@@ -106,6 +106,38 @@ def test_a_second_run_moves_nothing_reads_keys_of_planted_and_keeps_the_input_cl
     plant()
     assert human.animation_data.action != clip
     assert "chain_ik_clip" not in clip
+
+
+def test_a_planted_clip_that_was_retimed_is_refused_until_it_is_the_input_clip(human):
+    """The stored clip would play at its former times, beside bones at the new ones."""
+    bones, last = human.pose.bones, bpy.context.scene.frame_end
+    for name in ("shoulder.L", "thumb.01.L"):
+        for frame in (1, last):
+            bones[name].keyframe_insert("rotation_quaternion", frame=frame)
+    plant()
+    once = walking.paths_of(human)
+    # Other bones get and lose keys.
+    bones["thumb.01.R"].keyframe_insert("rotation_quaternion", frame=5)
+    for curve in rigs.curves_of(human):
+        if "thumb.01.L" in curve.data_path:
+            curve.keyframe_points.remove(curve.keyframe_points[-1])
+    plant()
+    for name, path in walking.paths_of(human).items():
+        np.testing.assert_allclose(path, once[name], atol=MAX_CHANGE)
+    for curve in rigs.curves_of(human):
+        for point in curve.keyframe_points:
+            point.co.x = 2.0 * point.co.x - 1.0
+        curve.update()
+    bpy.context.scene.frame_end = 2 * last - 1
+    retimed = walking.paths_of(human)
+    assert refusal(bpy.ops.pose.chain_ik_plant) == (
+        "The keys of 'metarig' have other frames than when its feet were planted: to plant the"
+        " present motion, first delete the custom property chain_ik_clip of the action 'Walk'."
+    )
+    del human.animation_data.action["chain_ik_clip"]
+    plant()
+    for name, path in walking.paths_of(human).items():
+        np.testing.assert_allclose(path, retimed[name], atol=0.1, err_msg=name)
 
 
 @pytest.mark.parametrize("has_body", [False, True])
