@@ -15,6 +15,7 @@ from ...core.solving.goal_priorities import STRENGTHS
 from ..frames.bases import points_in_base
 from ..frames.chain_frames import ChainFrames
 from ..frames.chain_poses import LENGTH_ROUNDING, ChainPoses
+from ..frames.limb_swivels import LimbSwivels
 from ..posing.frame_solve import FrameSolve
 from ..posing.free_solving import Posing, SolvedPoses
 from ..posing.jointed_solving import solve_with_joints, turn_tips
@@ -58,6 +59,7 @@ class BodySolve(FrameSolve):
         self._moves_with = carries | np.eye(len(chains), dtype=np.bool_)
         rows = self._above.rows if self._above else ()
         self._moves_point = find_moving(self._all_limbs, self._moves_with, rows)
+        self._swivels = LimbSwivels.of(self._all_limbs, rows)
 
     def _solve(self, inputs: PlacedInputs, frames: ChainFrames) -> tuple[ChainPoses, SolvedPoses]:
         """Return the start poses and the solved poses of bodies."""
@@ -217,8 +219,9 @@ class BodySolve(FrameSolve):
         """Return bodies that have given way, with limbs that carry no others solved once more.
 
         So a limb bends to its side wherever the body has brought it, and reaches on if the body
-        comes only part of the way: it goes, and is soft, by the rest of the way. It stays where it
-        would miss the place that the body has brought it to, or go below the floor.
+        comes only part of the way: it goes, and is soft, by the rest of the way. It swivels
+        until its knee is above the floor. It stays where it would miss the place that the body has
+        brought it to, or still go below the floor.
         """
         rows, places, frames = inputs.rows, inputs.places, posing.frames
         pulls = np.where(self._grows[rows] @ self._moves_with, 0.0, self._pulls[rows])
@@ -236,6 +239,9 @@ class BodySolve(FrameSolve):
         some = inputs._replace(softness=1.0 - pulls, targets=targets)
         chosen = np.tile(self._reaches_anywhere @ self._moves_with, (len(rows), 1))
         after = self._reach(some, posing, given.poses, chosen, given)
+        if posing.floor is not None:
+            raised = self._swivels.raised(frames, given.poses, after.poses, posing.floor)
+            after = replace(after, poses=raised)
         goals, reached = points + back, after.poses.joints[:, frames.hanging.count :]
         was, now = (np.linalg.norm(one - goals, axis=2) for one in (ends, reached))
         # A goal may be as far from its end as the tolerance, up to rounding.

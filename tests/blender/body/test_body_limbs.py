@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.blender.body import human_bodies as bodies
-from tests.blender.body.test_body_floor import lay_floor
+from tests.blender.body.test_body_floor import FLOOR_TOLERANCE, heights, lay_floor
 from tests.blender.setups import rigs
 from tests.blender.setups.selecting import press
 
@@ -126,6 +126,25 @@ def test_an_elbow_on_the_floor_takes_back_no_other_limb(body):
         bodies.move(body, "Torso", tuple(share * x for x in (0.3, -0.2, -0.95)))
         shown.append({"spine.004": axes(body)["spine.004"]})
     assert max(largest_turns(shown)) < 10.0
+
+
+@pytest.mark.parametrize(
+    ("offset", "share"),
+    [
+        ((0.3, -0.2, -0.95), 0.89761),
+        ((-0.19, -0.232, -1.0), 0.7668),
+        ((-0.19, -0.232, -0.9), 0.96606),
+    ],
+)
+def test_a_knee_that_comes_down_to_the_floor_stays_on_it(body, offset, share):
+    """Once it turned by up to 36 degrees where its leg, solved once more, met the floor."""
+    floor, before, shown = lay_floor(body), feet_of(body), []
+    for nearby in np.linspace(-0.001, 0.001, 5):
+        bodies.move(body, "Torso", tuple((share + nearby) * x for x in offset))
+        shown.append(axes(body))
+        assert heights(body, floor).min() >= -FLOOR_TOLERANCE
+        assert bodies.farthest(before, feet_of(body)) < bodies.PIN_TOLERANCE
+    assert max(largest_turns(shown)) < MAX_STEP
 
 
 def test_a_spine_that_reaches_at_two_places_reaches_between_them(body):
