@@ -4,7 +4,7 @@ Goals that can be met are met in one descent: pins and the goals of the first pr
 those of the last ones pull softly, and the nearest such pose to the start is found. A goal that
 takes more force than its priority is worth, or is not met, is relaxed: the tree starts again from
 the pose after the first step, and the goal pulls with that force and a spring. So a pose changes
-continuously as a target leaves the reach.
+continuously as a target leaves the reach. After many steps, other starts compete for less energy.
 
 Points that would pass the floor are held on it like pins, until they would have to be pulled down
 to stay there. A pin wins against the floor.
@@ -53,9 +53,10 @@ RADIAN_WEIGHT = 0.2
 # Energy: a step that would save less is the last. Three times more, and some joints are a tenth of
 # a millimetre from their final place.
 MIN_STEP_GAIN = 3e-5
-# A descent of more steps may have ended in the wrong valley; another result is better if it saves
-# this share of the energy.
-LONG_DESCENT, MIN_ENERGY_GAIN = 30, 1e-6
+# A descent of more steps may have ended in the wrong valley: another start is tried, after a long
+# one a third. With twelve, single updates show another pose. A result is better if it saves this
+# share of the energy.
+SLOW_DESCENT, LONG_DESCENT, MIN_ENERGY_GAIN = 11, 30, 1e-6
 # Most changes of the set of points that are held on the floor.
 MAX_FLOOR_CHANGES = 10
 # Share of the depth of the deepest point: only deeper points join. Where others go once these are
@@ -281,13 +282,12 @@ class _PriorityProblem:
 
     def solve(self) -> _PriorityPoses:
         """Return the poses."""
-        ended = start = self._make_start()
+        ended = first = self._make_start()
         rows = np.arange(len(ended.used))
         for count in range(1 + len(self._levels)):
-            part = self._take(rows)
-            trial, is_met = part._relax(replace(start.take(rows), used=ended.used[rows]), count)
+            trial, is_met = self._take(rows)._relax(first.take(rows), ended.take(rows), count)
             if not count:
-                start = replace(start, turn=trial.first_turn, place=trial.first_place)
+                first = replace(first, turn=trial.first_turn, place=trial.first_place)
             ended = ended.put(rows, trial)
             rows = repeat_single(rows[~is_met], len(ended.used))
             if not rows.size:
@@ -321,48 +321,52 @@ class _PriorityProblem:
         pose, energy = (self._turn, self._place), np.zeros(len(used))
         return _Descent(*pose, no_gap, self._level, no_gap, used, *pose, energy)
 
-    def _relax(self, descent: _Descent, count: int) -> tuple[_Descent, Flags]:
+    def _relax(self, first: _Descent, before: _Descent, count: int) -> tuple[_Descent, Flags]:
         """Return poses that hold all but the last ``count`` priorities, and flags of those that do.
 
         Goals of these relaxed priorities pull, and are held after all where possible.
         """
         relaxed = self._levels[len(self._levels) - count :]
         if not relaxed:
-            return self._solve_held(descent, relaxed)
+            return self._solve_held(first, relaxed)
         pulled = [goal for goal in self._bounded if goal[1] in relaxed]
-        descent, is_met = self._solve_twice(descent, relaxed, [rows for rows, _ in pulled])
+        descent, is_met = self._solve_again(first, before, relaxed, [rows for rows, _ in pulled])
         needed = [norm(descent.force[rows]) / STRENGTHS[priority] for rows, priority in pulled]
         # A goal that pulls with less than its strength may be held after all.
-        may_hold = np.flatnonzero(is_met & (np.max(needed, axis=0) < 1.0))
-        may_hold = repeat_single(may_hold, len(is_met))
+        may_hold = repeat_single(np.flatnonzero(is_met & (np.max(needed, 0) < 1.0)), len(is_met))
         if may_hold.size:
             held, holds = self._take(may_hold)._solve_held(descent.take(may_hold), [])
             descent = descent.put(may_hold[holds], held.take(holds))
         return descent, is_met
 
-    def _solve_twice(
-        self, start: _Descent, relaxed: Sequence[int], pulled: Sequence[Counts]
+    def _solve_again(
+        self, first: _Descent, before: _Descent, relaxed: Sequence[int], pulled: Sequence[Counts]
     ) -> tuple[_Descent, Flags]:
-        """As ``_solve_held``; after a long descent try a second start, for a better result.
+        """As ``_solve_held``; after a long descent try other starts, for a better result.
 
-        The second start is the tree where it began, moved as a whole so that relaxed goals are met
-        in the mean. It may be in a valley that no step from the first start leads to.
+        The end of the descent before, and the tree where it began, moved as a whole so that relaxed
+        goals are met in the mean, may be in valleys that no step from the first pose leads to.
         """
-        descent, is_met = self._solve_held(start, relaxed)
-        is_far = descent.used - start.used > LONG_DESCENT
+        descent, is_met = self._solve_held(replace(first, used=before.used), relaxed)
+        steps, starts = descent.used - before.used, [(SLOW_DESCENT, before)]
         of_points = [rows for rows in pulled if rows[-1] < 3 * len(self._tree.ends)]
-        if not (is_far.any() and self._tree.topology.floats and of_points):
-            return descent, is_met
-        rows = repeat_single(np.flatnonzero(is_far), len(is_far))
-        gaps = self._target - _float(self._tree, self._place).make_state(self._turn).output
-        shift = gaps[np.array(of_points)].mean(axis=0) / self._tree.reach
-        moved = replace(start, turn=self._turn, place=self._place + shift, used=descent.used)
-        other, holds = self._take(rows)._solve_held(moved.take(rows), relaxed)
-        energy, meets = descent.energy[rows], is_met[rows]
-        is_lower = other.energy < energy - MIN_ENERGY_GAIN * np.abs(energy)
-        better = np.flatnonzero(np.where(meets == holds, is_lower, holds))
-        is_met[rows[better]] = holds[better]
-        return descent.put(rows[better], other.take(better)), is_met
+        if self._tree.topology.floats and of_points and (steps > LONG_DESCENT).any():
+            gaps = self._target - _float(self._tree, self._place).make_state(self._turn).output
+            shift = gaps[np.array(of_points)].mean(axis=0) / self._tree.reach
+            moved = replace(before, turn=self._turn, place=self._place + shift)
+            starts.append((LONG_DESCENT, moved))
+        for most, start in starts:
+            rows = repeat_single(np.flatnonzero(steps > most), len(steps))
+            if not rows.size:
+                break
+            start = replace(start, used=descent.used).take(rows)
+            other, holds = self._take(rows)._solve_held(start, relaxed)
+            energy, meets = descent.energy[rows], is_met[rows]
+            is_lower = other.energy < energy - MIN_ENERGY_GAIN * np.abs(energy)
+            better = np.flatnonzero(np.where(meets == holds, is_lower, holds))
+            is_met[rows[better]] = holds[better]
+            descent = descent.put(rows[better], other.take(better))
+        return descent, is_met
 
     def _solve_held(self, descent: _Descent, relaxed: Sequence[int]) -> tuple[_Descent, Flags]:
         """Return poses that hold all but relaxed priorities, and flags of those that do."""

@@ -147,6 +147,15 @@ def test_a_knee_that_comes_down_to_the_floor_stays_on_it(body, offset, share):
     assert max(largest_turns(shown)) < MAX_STEP
 
 
+def test_a_hand_that_is_dragged_out_of_reach_leaves_no_other_valley_at_single_places(body):
+    """Once neck and hands turned by up to 170 degrees there and back, into a pose farther off."""
+    shown = []
+    for share in np.linspace(0.618, 0.644, 14):
+        bodies.move(body, "Arm Target.L", tuple(share * x for x in (0.0, -0.3, -1.6)))
+        shown.append(axes(body))
+    assert max(largest_turns(shown)) < MAX_STEP
+
+
 def test_a_spine_that_reaches_at_two_places_reaches_between_them(body):
     """Once one long step seemed to take too much force at single places: 0.03 of the reach off."""
     rigs.change(body.chain_ik.chains["Spine"], priority=1)
