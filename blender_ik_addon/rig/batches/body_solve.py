@@ -253,6 +253,8 @@ class BodySolve(FrameSolve):
         before, solutions = given.solutions.status_code, after.solutions
         codes = np.where((pulls > 0.0) | stays, before, solutions.status_code)
         after = replace(after, solutions=replace(solutions, status_code=codes))
+        if not stays.any():
+            return after
         return self._with_limbs(frames, given, after, chosen & ~(stays @ self._moves_with))
 
     def _go_deeper(
