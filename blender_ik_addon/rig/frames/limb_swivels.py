@@ -56,7 +56,7 @@ class LimbSwivels:
     ) -> ChainPoses:
         """Return bodies whose knees are above the floor, or no lower than before.
 
-        Ends and tips stay. A limb swivels by the least angle, so it moves continuously while its
+        Ends and tips stay. A limb swivels to the nearer side, so it moves continuously while its
         knee would sink. It does not swivel where its knee would still be too low, or past limits.
         """
         turn, is_low = self._find_turns(frames, before, poses, floor)
@@ -83,8 +83,8 @@ class LimbSwivels:
         """
         up, origin = floor.normal[:, None], floor.origin[:, None]
         head, knee = (poses.joints[:, list(rows)] for rows in (self.upper, self.lower))
-        lowest = ((before.joints[:, list(self.lower)] - origin) * up).sum(axis=2)
-        least = np.minimum(lowest, 0.0)
+        knee_before = before.joints[:, list(self.lower)]
+        least = np.minimum(((knee_before - origin) * up).sum(axis=2), 0.0)
         end = poses.joints[:, [frames.hanging.count + chain for chain in self.chains]]
         axis = rotation.unit(end - head)
         along = ((knee - head) * axis).sum(axis=2, keepdims=True) * axis
@@ -97,7 +97,10 @@ class LimbSwivels:
         is_low = (centre + height_cosine < least - slack) & (centre + radius > least)
         cosine = (least - centre) / np.where(radius > 0.0, radius, 1.0)
         to_top = np.arctan2(height_sine, height_cosine)
-        angle = to_top - np.sign(to_top) * np.arccos(np.clip(cosine, -1.0, 1.0))
+        # Below the middle both ways up are equal: there the side of the knee before counts.
+        across, aside = rotation.unit(np.cross(axis, up)), knee_before - head - along
+        lean = ((rotation.unit(side) + rotation.unit(aside)) * across).sum(axis=2)
+        angle = to_top + np.sign(lean) * np.arccos(np.clip(cosine, -1.0, 1.0))
         cosine, sine = np.cos(0.5 * angle)[..., None], np.sin(0.5 * angle)[..., None]
         quaternion = np.concatenate((cosine, sine * axis), axis=2)
         return rotation.matrix_from_quaternion(quaternion), is_low

@@ -134,6 +134,7 @@ def test_an_elbow_on_the_floor_takes_back_no_other_limb(body):
         ((0.3, -0.2, -0.95), 0.89761),
         ((-0.19, -0.232, -1.0), 0.7668),
         ((-0.19, -0.232, -0.9), 0.96606),
+        ((0.03, -0.299, -1.0), 0.95975),
     ],
 )
 def test_a_knee_that_comes_down_to_the_floor_stays_on_it(body, offset, share):
