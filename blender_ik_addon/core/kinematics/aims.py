@@ -23,6 +23,8 @@ from .bend_plane import EXTENDING, MIN_BULGE_SHARE, Facing, Pole, measure_facing
 from .posed import Posed
 from .start_pose import compile_start_poses, faces_by_bone, find_carried_side
 
+LIMB_ROWS = "bones", "effectors", "root", "chord", "side", "carried_side", "reach"
+
 
 class Bulges(NamedTuple):
     """The bulges of P limbs from their chords, shapes (P, 3, B).
@@ -95,34 +97,6 @@ class Limbs(Rows):
     def roots(self) -> list[int]:
         """The first bone of each limb."""
         return [limb[0] for limb in self.bones]
-
-    def take_effectors(self, flags: Sequence[bool]) -> Limbs:
-        """Return the limbs of flagged effectors."""
-        rows = [row for row, effector in enumerate(self.effectors) if flags[effector]]
-        if len(rows) == len(self.effectors):
-            return self
-        return Limbs(
-            self.topology,
-            tuple(self.bones[row] for row in rows),
-            tuple(self.effectors[row] for row in rows),
-            self.root[rows],
-            self.chord[rows],
-            self.side[rows],
-            self.carried_side[rows],
-            self.reach[rows],
-        )
-
-    def join(self, others: Limbs) -> Limbs:
-        """Return these limbs, and others of the same trees."""
-        if not (self.effectors and others.effectors):
-            return self if self.effectors else others
-        names = "root", "chord", "side", "carried_side", "reach"
-        return Limbs(
-            self.topology,
-            self.bones + others.bones,
-            self.effectors + others.effectors,
-            *(np.concatenate((getattr(self, name), getattr(others, name))) for name in names),
-        )
 
     @cached_property
     def middles(self) -> Array:
@@ -198,6 +172,22 @@ def compile_limbs(
         np.reshape(carried, shape),
         np.reshape([start.reach * start.unit for start in starts], (shape[0], shape[2])),
     )
+
+
+def pick_limbs(*parts: tuple[Limbs, Sequence[bool]]) -> Limbs:
+    """Return the limbs of the effectors that are flagged beside them, all of the same trees."""
+    picked = [
+        (limbs, row)
+        for limbs, flags in parts
+        for row, effector in enumerate(limbs.effectors)
+        if flags[effector]
+    ]
+    for limbs, _ in parts:
+        if len(picked) == len(limbs.effectors) and all(one is limbs for one, _ in picked):
+            return limbs
+    rows = [[getattr(limbs, name)[row] for limbs, row in picked] for name in LIMB_ROWS]
+    bones, effectors, *arrays = rows
+    return Limbs(parts[0][0].topology, tuple(bones), tuple(effectors), *map(np.array, arrays))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ..algebra.arrays import invert, norm
 from ..algebra.nested import take_rows
 from ..equilibrium.floor_points import compile_floor
 from ..equilibrium.settling import avoid_full_extension
-from ..kinematics.aims import Aims, Poles, Tips
+from ..kinematics.aims import Aims, Poles, Tips, pick_limbs
 from ..kinematics.kinematic_tree import KinematicTree, measure_paths
 from ..kinematics.posed import Posed, State
 from ..kinematics.reach import REACH_TOLERANCE, is_soft, measure_reach, soften_target
@@ -329,11 +329,10 @@ def _make_poles(
         return None
     turned, rows = () if tips is None else tips.effectors, targets.shape[-1]
     has_pole = (True,) * len(targets) if goals.has_pole is None else goals.has_pole
-    whole, stems = (
-        limbs.take_effectors([flag and (e in turned) is turns for e, flag in enumerate(has_pole)])
-        for limbs, turns in ((chains.limbs, False), (chains.stem_limbs, True))
+    limbs = pick_limbs(
+        (chains.limbs, [flag and e not in turned for e, flag in enumerate(has_pole)]),
+        (chains.stem_limbs, [flag and e in turned for e, flag in enumerate(has_pole)]),
     )
-    limbs = whole.join(stems)
     ends = list(limbs.effectors)
     if not ends:
         return None

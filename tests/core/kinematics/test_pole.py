@@ -23,7 +23,7 @@ from blender_ik_addon.core.algebra.chains_first import chains_first
 from blender_ik_addon.core.descent.bone_rows import BoneRows
 from blender_ik_addon.core.kinematics.aims import Aims, Poles
 from blender_ik_addon.core.model.joints import free_joints
-from blender_ik_addon.core.model.topology import make_chain
+from blender_ik_addon.core.model.topology import Topology, make_chain
 from blender_ik_addon.core.solving.compiled_chains import compile_chains
 from tests.core import chains
 from tests.core.limited_rigs import RIGS, at_rest, rolled_offsets
@@ -262,3 +262,23 @@ def test_an_arm_within_limits_meets_its_pole_and_the_rotation_of_its_hand():
         assert solution.status is Status.REACHED
         met += solution.tip_gap < 1e-3 and past_pole(solution.joint_positions, goal) < 0.1
     assert met >= 38
+
+
+@pytest.mark.parametrize("turned", [(True, False), (False, True)])
+def test_limbs_of_a_tree_face_their_poles_whichever_of_the_tips_turn(turned):
+    rng = make_rng(8)
+    hinged = make_hinged(JointKind.HINGE_X, rng.uniform(0.2, 0.5, 2), 0.0, None)
+    offsets, start = (np.concatenate((part, part)) for part in (hinged.joints.offsets, at_rest(3)))
+    points = np.concatenate([hinged.joint_positions[:-1]] * 2 + [hinged.joint_positions[-1:]] * 2)
+    topology = Topology((-1, 0, 1, -1, 3, 4), (2, 5))
+    tree = Chain(points, joints=free_joints(offsets, start), topology=topology)
+    goals = [turning_goal(hinged, rng) for _ in turned]
+    parts = {name: np.array([getattr(goal, name) for goal in goals]) for name in TURNING}
+    solution = solve(tree, Goal(**parts, has_tip_rotation=turned), SolveOptions(tolerance=1e-9))
+    for limb, goal in enumerate(goals):
+        joints = solution.joint_positions[[*range(3 * limb, 3 * limb + 3), 6 + limb]]
+        past = past_pole(joints, goal)
+        if not turned[limb]:
+            past = chains.pole_error_degrees(joints, goal.target_position, goal.pole_position)
+        assert past < 1e-3
+    assert solution.tip_gap.max() < 1e-6
