@@ -25,6 +25,10 @@ from ..reading.refusals import RigError
 # chains, by the names of the chains.
 CLIP_KEY, SETTINGS_KEY = "chain_ik_clip", "chain_ik_settings"
 
+# Tolerance of the values of keys, which are float32, in the units of their channels. If it is ten
+# times larger, a slow curve that was retimed passes as cut.
+SAME_VALUE = 1e-4
+
 INPUT_SUFFIX, PLANTED_SUFFIX = "(unplanted)", "Planted"
 """Name suffixes of stored input clips, and of new actions with planted feet."""
 
@@ -108,7 +112,7 @@ def check_timing(owner: bpy.types.Object, planted: Container[str]) -> None:
     """Raise a ``RigError`` if the keys of an object have other frames than its stored clip.
 
     The stored clip would play at its former times. Keys of ``planted`` bones and of chains do not
-    count: runs and bakes write them. Edits of single curves do not count either.
+    count: runs and bakes write them. Edits of single curves and cuts do not count either.
     """
     action: Any = owner.animation_data and owner.animation_data.action
     stored = None if action is None else action.get(CLIP_KEY)
@@ -119,10 +123,11 @@ def check_timing(owner: bpy.types.Object, planted: Container[str]) -> None:
     for address, former in by_address(one for bag in bags for one in bag.fcurves).items():
         path, curve = address[0], known.get(address)
         is_written = split_bone_path(path)[0] in planted or path.startswith("chain_ik")
-        if curve is not None and not is_written and len(former.keyframe_points) > 1:
-            frames = read_floats(curve.keyframe_points, "co", 2)[::2]
-            ends = (former.keyframe_points[index].co.x for index in (0, -1))
-            are_moved.append(any(np.abs(frames - end).min() >= SAME_FRAME for end in ends))
+        if curve is None or is_written:
+            continue
+        # Curves with samples or modifiers alone have no keys.
+        if len(curve.keyframe_points) > 0 and len(former.keyframe_points) > 1:
+            are_moved.append(_is_retimed(curve, former))
     if are_moved and all(are_moved):
         raise RigError(
             "The keys of '{name}' have other frames than when its feet were planted: to plant the"
@@ -132,6 +137,20 @@ def check_timing(owner: bpy.types.Object, planted: Container[str]) -> None:
             property=CLIP_KEY,
             name2=action.name,
         )
+
+
+def _is_retimed(curve: bpy.types.FCurve, former: bpy.types.FCurve) -> bool:
+    """Return whether a curve has lost its former first or last key, other than by a cut."""
+    frames, values = read_floats(curve.keyframe_points, "co", 2).reshape(-1, 2).T
+    first, last = (former.keyframe_points[index].co.x for index in (0, -1))
+    if all(np.abs(frames - end).min() < SAME_FRAME for end in (first, last)):
+        return False
+    if frames[0] < first - SAME_FRAME or frames[-1] > last + SAME_FRAME:
+        return True
+    # Keys that a cut leaves have the values of the former curve. Where a curve keeps one value, so
+    # have keys that are scaled.
+    known = np.array([former.evaluate(frame) for frame in frames])
+    return bool(np.ptp(values) <= SAME_VALUE or np.abs(values - known).max() > SAME_VALUE)
 
 
 def _replace(owner: bpy.types.Object, chain: str, values: Mapping[str, float]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from mathutils import Matrix, Vector
 from blender_ik_addon.core.clips.jumps import find_largest_turns
 from blender_ik_addon.rig.controls.control_spaces import move_to
 from blender_ik_addon.rig.controls.foot_roll import control_above
+from blender_ik_addon.rig.keying.curve_points import remove_points, split
 from blender_ik_addon.rig.reading.spec import Anchor
 from blender_ik_addon.rig.reading.world import channels_of
 from tests.blender.body.human_bodies import farthest, make_character, make_human
@@ -108,6 +109,14 @@ def test_a_second_run_moves_nothing_reads_keys_of_planted_and_keeps_the_input_cl
     assert "chain_ik_clip" not in clip
 
 
+def move_keys(human: bpy.types.Object, factor: float) -> None:
+    """Scale the frames of all keys about frame 1."""
+    for curve in rigs.curves_of(human):
+        for point in curve.keyframe_points:
+            point.co.x = 1.0 + factor * (point.co.x - 1.0)
+        curve.update()
+
+
 def test_a_planted_clip_that_was_retimed_is_refused_until_it_is_the_input_clip(human):
     """The stored clip would play at its former times, beside bones at the new ones."""
     bones, last = human.pose.bones, bpy.context.scene.frame_end
@@ -124,10 +133,7 @@ def test_a_planted_clip_that_was_retimed_is_refused_until_it_is_the_input_clip(h
     plant()
     for name, path in walking.paths_of(human).items():
         np.testing.assert_allclose(path, once[name], atol=MAX_CHANGE)
-    for curve in rigs.curves_of(human):
-        for point in curve.keyframe_points:
-            point.co.x = 2.0 * point.co.x - 1.0
-        curve.update()
+    move_keys(human, 2.0)
     bpy.context.scene.frame_end = 2 * last - 1
     retimed = walking.paths_of(human)
     assert refusal(bpy.ops.pose.chain_ik_plant) == (
@@ -138,6 +144,25 @@ def test_a_planted_clip_that_was_retimed_is_refused_until_it_is_the_input_clip(h
     plant()
     for name, path in walking.paths_of(human).items():
         np.testing.assert_allclose(path, retimed[name], atol=0.1, err_msg=name)
+
+
+def test_a_planted_clip_that_was_cut_and_has_curves_without_keys_is_planted_again(human):
+    """The stored clip plays at the same times as what a cut leaves, but not if that is scaled."""
+    bones, last = human.pose.bones, bpy.context.scene.frame_end
+    for frame in (1, 9, last):
+        bones["shoulder.L"].rotation_quaternion.x = 0.01 * frame
+        for name in ("shoulder.L", "thumb.01.L", "thumb.01.R"):
+            bones[name].keyframe_insert("rotation_quaternion", frame=frame)
+    plant()
+    half = bpy.context.scene.frame_end = last // 2
+    for curve in rigs.curves_of(human):
+        split(curve, half)
+        first = 0 if "thumb.01.R" in curve.data_path else half
+        remove_points(curve, first + 0.5, last)
+        curve.update()
+    plant()
+    move_keys(human, 0.5)
+    assert "have other frames" in refusal(bpy.ops.pose.chain_ik_plant)
 
 
 @pytest.mark.parametrize("has_body", [False, True])
