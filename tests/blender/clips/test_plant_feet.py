@@ -109,14 +109,6 @@ def test_a_second_run_moves_nothing_reads_keys_of_planted_and_keeps_the_input_cl
     assert "chain_ik_clip" not in clip
 
 
-def move_keys(human: bpy.types.Object, factor: float) -> None:
-    """Scale the frames of all keys about frame 1."""
-    for curve in rigs.curves_of(human):
-        for point in curve.keyframe_points:
-            point.co.x = 1.0 + factor * (point.co.x - 1.0)
-        curve.update()
-
-
 def test_a_planted_clip_that_was_retimed_is_refused_until_it_is_the_input_clip(human):
     """The stored clip would play at its former times, beside bones at the new ones."""
     bones, last = human.pose.bones, bpy.context.scene.frame_end
@@ -133,7 +125,7 @@ def test_a_planted_clip_that_was_retimed_is_refused_until_it_is_the_input_clip(h
     plant()
     for name, path in walking.paths_of(human).items():
         np.testing.assert_allclose(path, once[name], atol=MAX_CHANGE)
-    move_keys(human, 2.0)
+    walking.move_keys(human, 2.0)
     bpy.context.scene.frame_end = 2 * last - 1
     retimed = walking.paths_of(human)
     assert refusal(bpy.ops.pose.chain_ik_plant) == (
@@ -161,7 +153,7 @@ def test_a_planted_clip_that_was_cut_and_has_curves_without_keys_is_planted_agai
         remove_points(curve, first + 0.5, last)
         curve.update()
     plant()
-    move_keys(human, 0.5)
+    walking.move_keys(human, 0.5)
     assert "have other frames" in refusal(bpy.ops.pose.chain_ik_plant)
 
 

@@ -121,3 +121,11 @@ def slides(human: bpy.types.Object, paths: dict[str, np.ndarray]) -> float:
         for bit, name in ((1, "heel"), (2, "toe")):
             longest.append(walks.slide(paths[f"{name}.{side}"], (kinds & bit) > 0))
     return max(longest)
+
+
+def move_keys(human: bpy.types.Object, factor: float) -> None:
+    """Scale the frames of all keys about frame 1."""
+    for curve in curves(human):
+        for point in curve.keyframe_points:
+            point.co.x = 1.0 + factor * (point.co.x - 1.0)
+        curve.update()
