@@ -26,7 +26,7 @@ class Goal(Record):
         pole_position: Point toward which the chain bends, shape (3,), or None. In a tree the limb
             of the effector bends: the bones of its path that move only it and effectors on its bone
             or beyond. If these are fewer than two, it is the whole path. A bone that takes a
-            rotation does not bend: the limb ends at its head.
+            rotation does not bend: the limb ends at its head, and a single bone has no bend.
         pole_angle: Turn of the bend about the line from root to target, in radians,
             counter-clockwise for a viewer at the target.
         tip_rotation_wxyz: Rotation of the tip bone from its start orientation to the requested one,
