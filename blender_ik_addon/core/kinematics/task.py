@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..algebra.arithmetic import FLOATS, Arithmetic, Array, Condition, Flags, Number
-from ..algebra.vectors import Vector, scale, subtract
+from ..algebra.quaternions import rotate
+from ..algebra.vectors import ZERO, Vector, scale, subtract
 from ..model.errors import SolverMismatchError
 from ..model.goals import Goal, Goals
 from ..model.options import SolveOptions, Solver
@@ -66,6 +67,17 @@ def _list_columns(goal: Goal, options: SolveOptions) -> tuple[Any, ...]:
 def turns_tips(goals: Goal | Goals, options: SolveOptions) -> bool:
     """Return whether bones of effectors take rotations."""
     return goals.tip_rotation_wxyz is not None and options.orient_weight > 0.0
+
+
+def find_arm(m: Arithmetic, start: StartPose, task: Task) -> Vector:
+    """Return the vector from the head of a tip that takes a rotation to the target, or zero.
+
+    It is in units of ``StartPose.unit``.
+    """
+    if task.tip is None:
+        return ZERO
+    segment = start.points[-1] - start.points[-2]
+    return rotate(task.tip, tuple(segment.tolist()) if m is FLOATS else segment)
 
 
 def turn_to_flip(pole_angle: float | Array, use_flip: bool | Flags) -> Any:

@@ -26,7 +26,7 @@ from ..kinematics.compiled_bones import compile_bones
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.reach import REACH_TOLERANCE, measure_reach, soften_target
 from ..kinematics.start_pose import StartPose, faces_by_bone
-from ..kinematics.task import FINEST_TOLERANCE, Task, make_float_tasks, relate_to_root
+from ..kinematics.task import FINEST_TOLERANCE, Task, find_arm, make_float_tasks, relate_to_root
 from ..model.goals import Goals
 from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions
@@ -202,7 +202,7 @@ def _pose(chain: FloatChain, task: Task, trial: _Trial) -> SolvedChain:
 def _try_in_floats(chain: FloatChain, task: Task, options: SolveOptions) -> _Trial:
     """Bend or sweep a chain toward its target, to the side of its pole, and turn its tip."""
     start, reach, tip = chain.start, chain.bones.chain.reach, _find_tip_turn(chain, task)
-    limb, arm = chain.limb if tip is None else chain.stem, _find_arm(start, task)
+    limb, arm = chain.limb if tip is None else chain.stem, find_arm(FLOATS, start, task)
     task, is_beyond, shift = _soften(start, task)
     full_task, state, used, is_swept = task, chain.start_state, 0, options.solver in SWEPT
     distance = norm(FLOATS, task.target)
@@ -281,7 +281,7 @@ def _soften(start: StartPose, task: Task) -> tuple[Task, bool, float | None]:
     if task.tip is not None and len(start.lengths) > 1:
         # A bone that takes a rotation does not bend to the target.
         far, near = map(float, measure_reach(start.lengths[:-1]))
-        tip = _find_arm(start, task)
+        tip = find_arm(FLOATS, start, task)
     inputs = subtract(related.target, tip), far, near, task.soft_distance / start.unit
     target, shift, is_too_far = soften_target(FLOATS, ZERO, *inputs)
     return replace(related, target=add(target, tip)), is_too_far, shift * start.unit
@@ -327,13 +327,6 @@ def _find_side(limb: FloatLimb, task: Task, pole: Pole, arm: Vector) -> BendSide
     carried = limb.carried_side if is_faced else ZERO
     across = cross(bend.chord, side)
     return BendSide(side, across, carried, limb.bone_count, limb.reach, bend.distance, 1.0)
-
-
-def _find_arm(start: StartPose, task: Task) -> Vector:
-    """Return the vector from the head of a tip that takes a rotation to the target, or zero."""
-    if task.tip is None:
-        return ZERO
-    return quaternions.rotate(task.tip, tuple((start.points[-1] - start.points[-2]).tolist()))
 
 
 def _find_tip_turn(chain: FloatChain, task: Task) -> TipTurn | None:

@@ -11,7 +11,7 @@ from ..algebra.arithmetic import ARRAYS, FLOATS, Arithmetic, Array, Condition, C
 from ..algebra.arrays import sum_segments
 from ..algebra.chains_first import chains_last
 from ..algebra.nested import choose, to_numbers
-from ..algebra.quaternions import IDENTITY, Quaternion, rotate
+from ..algebra.quaternions import IDENTITY, Quaternion
 from ..algebra.vectors import MIN_LENGTH, Vector, add, norm, scale, subtract
 from ..descent.bone_rows import BoneRows
 from ..descent.posed_rows import from_chains_last
@@ -19,7 +19,7 @@ from ..kinematics.bend_plane import Bend, face_side, plan_bend
 from ..kinematics.kinematic_tree import compile_tree
 from ..kinematics.reach import check_reach, soften_target
 from ..kinematics.start_pose import StartPose, make_free_joints
-from ..kinematics.task import Task, accept_distance, check_solver, relate_to_root
+from ..kinematics.task import Task, accept_distance, check_solver, find_arm, relate_to_root
 from ..model.options import SolveOptions, Solver
 from ..model.solutions import Solutions
 from ..model.status import name_outcome
@@ -94,7 +94,7 @@ def pose_chain(
     target, tip = task.target, None
     solved: StartPose | None = start
     if task.tip is not None:
-        tip = rotate(task.tip, scale(start.points[-1] - start.points[-2], start.unit))
+        tip = scale(find_arm(m, start, task), start.unit)
         target, solved = subtract(target, tip), stem
     soft_shift: Number = None
     if solved is None:
