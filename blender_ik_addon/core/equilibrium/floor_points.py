@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..algebra.arithmetic import Array
+from ..algebra.arithmetic import Array, Counts, Flags
 from ..algebra.arrays import invert
-from ..algebra.nested import Rows
+from ..algebra.nested import Rows, repeat_single
 from ..kinematics.kinematic_tree import KinematicTree
 from ..kinematics.posed import Posed
 from ..model.floor import Floor
@@ -68,3 +68,13 @@ def compile_floor(floor: Floor, start: Posed, root: Array, unit: Array) -> Floor
     normal = floor.normal.T / np.sqrt((floor.normal**2).sum(axis=1))
     level = (normal * (floor.origin.T - root)).sum(axis=0) / unit
     return FloorPoints(tuple(floor.bones), ends, normal, level)
+
+
+def group_by_contacts(rows: Counts, is_on: Flags, normal: Array) -> Iterator[Counts]:
+    """Yield trees with equal points on the floor and equal normals of the floor."""
+    groups: dict[bytes, list[int]] = {}
+    for row in rows.tolist():
+        key = is_on[:, row].tobytes() + normal[:, row].tobytes()
+        groups.setdefault(key, []).append(row)
+    for group in groups.values():
+        yield repeat_single(np.array(group), is_on.shape[1])

@@ -28,7 +28,7 @@ from ..algebra.nested import Rows, are_all, repeat_single, take_rows
 from ..algebra.output_rows import OutputRows
 from ..descent.descent_settings import DescentSettings
 from ..descent.feasible_newton import minimise
-from ..equilibrium.floor_points import FloorPoints
+from ..equilibrium.floor_points import FloorPoints, group_by_contacts
 from ..equilibrium.goal_pulls import MAX_PULL, GoalLoads, GoalPulls, limit_pull, measure_pulls
 from ..equilibrium.start_springs import StartSprings, compile_springs
 from ..kinematics.kinematic_tree import KinematicTree
@@ -57,6 +57,8 @@ MIN_STEP_GAIN = 3e-5
 # one a third. With twelve, single updates show another pose. A result is better if it saves this
 # share of the energy.
 SLOW_DESCENT, LONG_DESCENT, MIN_ENERGY_GAIN = 11, 30, 1e-6
+# Pins that slip by a greater share of the reach are put back by one more descent.
+MAX_SLIP = 1e-7
 # Most changes of the set of points that are held on the floor.
 MAX_FLOOR_CHANGES = 10
 # Share of the depth of the deepest point: only deeper points join. Where others go once these are
@@ -154,7 +156,7 @@ def _hold_above_floor(
         if not (changed.size or returning.size):
             break
         is_pressed = poses.is_on ^ joins ^ leaves
-        for rows in _group_by_contacts(changed, is_pressed, floor.normal):
+        for rows in group_by_contacts(changed, is_pressed, floor.normal):
             points, start = np.flatnonzero(is_pressed[:, rows[0]]), poses.take(rows)
             pressed = floor.take_points(points.tolist()).take(rows)
             inputs = run.take(rows), priorities, pressed
@@ -203,16 +205,6 @@ def _find_pinned_points(run: Run, priorities: Sequence[int], floor: FloorPoints)
 
 def _find_pinned(priorities: Sequence[int]) -> list[int]:
     return [effector for effector, priority in enumerate(priorities) if priority == PINNED]
-
-
-def _group_by_contacts(rows: Counts, is_on: Flags, normal: Array) -> Iterator[Counts]:
-    """Yield trees with equal points on the floor and equal normals of the floor."""
-    groups: dict[bytes, list[int]] = {}
-    for row in rows.tolist():
-        key = is_on[:, row].tobytes() + normal[:, row].tobytes()
-        groups.setdefault(key, []).append(row)
-    for group in groups.values():
-        yield repeat_single(np.array(group), is_on.shape[1])
 
 
 @dataclass(frozen=True)
@@ -366,6 +358,12 @@ class _PriorityProblem:
             better = np.flatnonzero(np.where(meets == holds, is_lower, holds))
             is_met[rows[better]] = holds[better]
             descent = descent.put(rows[better], other.take(better))
+        # A descent that begins near its end may rest before its pins are back in place.
+        slip = np.abs(descent.gap[self._pins]).max(axis=0, initial=0.0) / self._tree.reach
+        rows = repeat_single(np.flatnonzero(is_met & (slip > MAX_SLIP)), len(steps))
+        if rows.size:
+            ended, holds = self._take(rows)._solve_held(descent.take(rows), relaxed)
+            descent = descent.put(rows[holds], ended.take(holds))
         return descent, is_met
 
     def _solve_held(self, descent: _Descent, relaxed: Sequence[int]) -> tuple[_Descent, Flags]:

@@ -182,3 +182,10 @@ def test_outputs_change_with_the_place_as_differences_of_them_show():
         np.testing.assert_allclose(
             jacobian[:, :, axis], (high - low) / (2.0 * step), rtol=1e-5, atol=1e-6
         )
+
+
+def test_pins_hold_as_well_after_a_descent_that_begins_near_its_end():
+    """Such a descent rests after few steps: feet slipped by 1.7e-5 m, otherwise by 2e-7 at most."""
+    goal = pull(PERSON, np.array((0.90738337, 0.09441949, -0.74671955)))
+    solution = solve(PERSON.chain, goal, NEAR)
+    assert max(solution.residual[:2].max(), solution.tip_gap[:2].max()) < 1e-6
