@@ -80,6 +80,24 @@ def turns_tip_first(plan: ChainPlan, spec: ChainSpec) -> bool:
     return plan.ends_at_tail and plan.turns_tip and spec.options.orient_weight > 0.0
 
 
+def find_bend_line(
+    plan: ChainPlan, spec: ChainSpec, points: Array, target: Array | None
+) -> tuple[Array, Array]:
+    """Return the joints that bend to a pole, and the end of their line from the root.
+
+    Args:
+        plan: The bones of the chain.
+        spec: Its settings.
+        points: Its joints, shape (m + 1, 3).
+        target: Place of its target in the same space, shape (3,); None without one.
+    """
+    if turns_tip_first(plan, spec):
+        # A tip that takes the target's rotation does not bend.
+        return points[:-1], points[-2]
+    # Use the target itself, even if limits keep the chain from it.
+    return points, points[-1] if target is None else target
+
+
 def _are_at_ends(joints: BoneJoints, rotations: Array) -> bool:
     turns = joints.turns_of(rotation.quaternion_from_matrix(rotations))
     has_room = joints.high - joints.low > 2.0 * AT_END

@@ -11,7 +11,7 @@ import bpy
 
 from ...core.algebra.arithmetic import Array
 from ..planning.live_chain import Known, known_chain, spec_of
-from ..posing.reasons import sense_of_pole_angle, turns_tip_first
+from ..posing.reasons import find_bend_line, sense_of_pole_angle, turns_tip_first
 from ..reading.chain_plan import ChainPlan, plan_chain
 from ..reading.refusals import RigError
 from ..reading.skeleton import Skeleton
@@ -85,16 +85,14 @@ def place_shape(
     """
     spec, outlines = compiled.spec, compiled.limits
     is_free = outlines is None and spec.force is None
-    turns_tip, plane = turns_tip_first(compiled.plan, spec), None
+    tip_first = is_free and turns_tip_first(compiled.plan, spec)
+    plane = None
     if pole is not None and not spec.is_dragged:
         angle = sense_of_pole_angle(pose.world, spec) * spec.pole_angle
-        bent, end = points, points[-1] if target is None else target
-        if turns_tip:
-            # Only the bones before a tip that takes the target's rotation bend to the pole.
-            bent, end = points[:-1], points[-2]
-        plane = find_pole_plane(bent, end, pole, angle)
+        line = find_bend_line(compiled.plan, spec, points, target)
+        plane = find_pole_plane(*line, pole, angle)
     limits = None if outlines is None else place_outlines(outlines, pose)
-    reach = None if spec.moves_root else find_reach(points, turns_tip_first=is_free and turns_tip)
+    reach = None if spec.moves_root else find_reach(points, turns_tip_first=tip_first)
     return ChainShape(reach, plane, limits)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.algebra.arithmetic import Array
 from ...core.kinematics.bend_plane import FULL_POLE_SINE
 from ..planning.live_chain import Known, known_chain, spec_of
-from ..posing.reasons import sense_of_pole_angle, turns_tip_first
+from ..posing.reasons import find_bend_line, sense_of_pole_angle
 from ..reading.chain_plan import shown_joints
 from ..reading.refusals import RigError
 from ..reading.world import array_of
@@ -51,12 +51,8 @@ def pole_axis(armature_object: bpy.types.Object, known: Known) -> PoleAxis:
     spec, (plan, _) = spec_of(known), known_chain(armature_object, known)
     points = shown_joints(armature_object, plan)
     length = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
-    # Only the bones before a tip that takes the target's rotation bend to the pole.
-    turns_tip = turns_tip_first(plan, spec)
-    root, end = points[0], points[-2 if turns_tip else -1]
-    if spec.target is not None and not turns_tip:
-        # Use the target itself, even if limits keep the chain from it.
-        end = place_of(spec.target)
+    target = None if spec.target is None else place_of(spec.target)
+    (root, *_), end = find_bend_line(plan, spec, points, target)
     if not np.linalg.norm(end - root) > MIN_CHORD_SHARE * length:
         raise RigError(
             "The root and the end of the bend are at the same point: move the target away from"
